@@ -1,0 +1,107 @@
+/* search/search.h - a query bound to a snapshot, evaluated by windows.
+ *
+ * weight = query + snapshot: names and types bound, text analysed, statistics
+ * and weights computed once. matcher = weight + leaf: answers windows of 4,096
+ * documents. Everything lives in the context's arena.
+ */
+#ifndef GRB_SEARCH_H
+#define GRB_SEARCH_H
+
+#include "analysis/analysis.h"
+#include "query/tree.h"
+#include "snapshot/snapshot.h"
+
+/* What a search may spend; checked every 1,024 postings or term visits. */
+typedef struct grb_budget {
+    uint64_t deadline_ns;          /* grb_clock_ns; 0: none */
+    const _Atomic int *cancel;     /* NULL: none */
+    uint64_t work, work_max;       /* postings, terms, documents; 0: none */
+    uint64_t next_check;           /* of `work` */
+} grb_budget;
+grebe_status grb_budget_check_now(grb_budget *b, grebe_error *err);
+/* Counts n units; DEADLINE, CANCELLED or LIMIT when the time has come. */
+static inline grebe_status grb_budget_spend(grb_budget *b, uint64_t n,
+                                            grebe_error *err) {
+    b->work += n;
+    return b->work < b->next_check ? GREBE_OK : grb_budget_check_now(b, err);
+}
+
+typedef struct grb_search_context {
+    const grb_snapshot *snapshot;
+    const grebe_schema *schema; /* the snapshot's */
+    grb_arena *arena;
+    grb_budget budget;
+    uint64_t blocks_decoded;    /* filled while searching */
+} grb_search_context;
+
+typedef struct grb_weight grb_weight;
+typedef struct grb_matcher grb_matcher;
+
+/* Binds. SCHEMA for an unknown or unindexed field (nearest named) and a value
+ * of another kind. `scored` false: scores will never be asked for. */
+grebe_status grb_weight_new(grb_search_context *c, const grebe_query *query,
+                            bool scored, grb_weight **out, grebe_error *err);
+
+/* *out NULL: no document of the leaf can match. */
+grebe_status grb_matcher_open(grb_search_context *c, const grb_weight *w,
+                              const grb_leaf *leaf, grb_matcher **out,
+                              grebe_error *err);
+/* Lower bound of the first match >= min_doc (GRB_NO_DOC: none left). */
+grebe_status grb_matcher_next(grb_matcher *m, uint32_t min_doc,
+                              uint32_t *doc, grebe_error *err);
+/* Matches within the window that begins at `base` (a multiple of 4,096;
+ * rising): bits, and scores (index doc - base, valid where a bit is set)
+ * unless NULL. Deleted documents are not yet taken out. `any` false: none. */
+grebe_status grb_matcher_window(grb_matcher *m, uint32_t base,
+                                uint64_t bits[GRB_WINDOW_WORDS],
+                                float *scores, bool *any, grebe_error *err);
+
+/* A window of matches that are alive and pass the filters. */
+typedef struct grb_match_window {
+    uint32_t leaf_ord;
+    const grb_leaf *leaf;
+    uint32_t base;
+    uint32_t count;             /* set bits */
+    const uint64_t *bits;
+    const float *scores;        /* NULL if not scored */
+} grb_match_window;
+
+/* Receives windows in insertion order; `stop` (checked after each call) ends
+ * the search early. Any status but OK ends it and is returned. */
+typedef struct grb_visitor {
+    void *context;
+    grebe_status (*leaf)(void *context, uint32_t leaf_ord,
+                         const grb_leaf *leaf, grebe_error *err);
+    grebe_status (*window)(void *context, const grb_match_window *w,
+                           grebe_error *err);
+    bool stop;
+} grb_visitor;
+
+/* Runs `main` (NULL: all documents, score 1) under `filters`. The rarest of
+ * them leads. */
+grebe_status grb_search_run(grb_search_context *c, const grb_weight *main,
+                            const grb_weight *const *filters,
+                            size_t filter_count, bool scored,
+                            grb_visitor *visitor, grebe_error *err);
+
+/* Appends a sentence a line, indented, on how the score of a document comes
+ * about; `matched` false and why, if it does not match. */
+grebe_status grb_explain(grb_search_context *c, const grb_weight *w,
+                         const grb_leaf *leaf, uint32_t doc, bool *matched,
+                         grb_buf *out, grebe_error *err);
+
+/* Terms that a query looks for in a text field, for the highlighter: visited
+ * once each, with the phrase they belong to (0: none). */
+typedef struct grb_query_term {
+    const char *field;
+    const char *bytes;
+    uint32_t size;
+    bool prefix;        /* any term that begins with it */
+    float weight;
+} grb_query_term;
+grebe_status grb_weight_terms(
+    const grb_weight *w,
+    grebe_status (*visit)(void *context, const grb_query_term *term),
+    void *context);
+
+#endif

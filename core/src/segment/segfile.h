@@ -1,0 +1,64 @@
+/* segment/segfile.h - immutable segments in one file each. */
+#ifndef GRB_SEGFILE_H
+#define GRB_SEGFILE_H
+
+#include "segment/reader.h"
+#include "store/store.h"
+
+/* A segment to be copied into a new file. `live` (NULL: all) is a bitmap of
+ * documents to keep; the others are dropped. */
+typedef struct grb_source {
+    grb_segment *segment;
+    grb_bounds bounds;
+    const uint64_t *live;
+} grb_source;
+
+typedef struct grb_segfile_options {
+    uint8_t uuid[16];
+    uint64_t file_number;
+    uint64_t hash_seed;     /* of the key buckets; stored in the file */
+    bool sync;              /* sync the file before returning */
+} grb_segfile_options;
+
+typedef struct grb_segfile_written {
+    uint32_t max_doc;
+    uint64_t bytes;
+} grb_segfile_written;
+
+/* Writes `name` ("seg-N") from sources joined in their order: freeze (one or
+ * several memory segments, all documents) and merge (dead ones dropped) are
+ * both this. Streams section by section; never analyses, never decodes stored
+ * records. `map` (may be NULL): for each source an array of max_doc new ids,
+ * GRB_NO_DOC where dropped. On failure the file is removed. */
+grebe_status grb_segfile_write(grb_directory *d, const char *name,
+                               const grebe_schema *schema,
+                               const grb_source *sources, size_t count,
+                               const grb_segfile_options *options,
+                               uint32_t **map, grb_segfile_written *written,
+                               grebe_error *err);
+
+/* Opens a segment: reads header and section table only. */
+grebe_status grb_segfile_open(grb_directory *d, const char *name,
+                              const uint8_t uuid[16], uint64_t file_number,
+                              grebe_verify verify, grb_segment **out,
+                              grebe_error *err);
+/* What it shows: all of it. */
+void grb_segfile_bounds(const grb_segment *segment, grb_bounds *out);
+
+/* Blocks of each encoding, for check and tests. */
+typedef struct grb_segfile_census {
+    uint64_t block_run, block_bitmap, block_for, block_tail, term_inline;
+    uint64_t terms, postings, positions, docs;
+    uint64_t key_buckets, key_overflow;
+    uint64_t column_constant, column_for, column_ascending, column_sparse,
+        column_many, column_dictionary;
+    uint64_t stored_blocks, impacts;
+} grb_segfile_census;
+
+/* Reads every byte: page checksums, bounds, order of terms, documents,
+ * positions, counts against totals, key buckets against keys. CORRUPT names
+ * the first fault with file and offset. */
+grebe_status grb_segfile_check(grb_segment *segment,
+                               grb_segfile_census *census, grebe_error *err);
+
+#endif
