@@ -21,7 +21,9 @@ typedef struct grb_field {
 struct grebe_schema {
     _Atomic uint64_t refs;
     const grebe_allocator *allocator;
-    bool frozen;
+    _Atomic bool frozen;
+    bool all_stored;          /* every field has GREBE_STORED */
+    bool has_defaults;        /* or required fields: see _complete */
     uint32_t field_count, field_capacity;
     grb_field *fields;
     uint32_t key;             /* GREBE_NO_FIELD */
@@ -38,7 +40,40 @@ bool grb_kind_is_text(grebe_kind kind);   /* TEXT, KEYWORD */
 bool grb_kind_is_number(grebe_kind kind); /* INT, DOUBLE, BOOL, DATETIME */
 const char *grb_kind_name(grebe_kind kind);
 
+/* What a value must be to enter `field`, apart from counts: DOCUMENT, LIMIT
+ * (see grebe_document_add). */
+grebe_status grb_value_check(const grb_field *field, const grebe_value *value,
+                             grebe_error *err);
+/* Bytes of a value without field and kind, and back (borrowed from the
+ * cursor; `in->failed` if they run out). */
+uint8_t *grb_value_put(uint8_t *at, const grebe_value *value);
+void grb_value_take(grb_cursor *in, grebe_kind kind, grebe_value *out);
+bool grb_value_equal(const grebe_value *a, const grebe_value *b);
+#define GRB_VALUE_PUT_MAX 10u /* of grb_value_put beside the text's bytes */
+
+/* The rooms' way to what grebe/schema.h promises; the public functions call
+ * these. `analyzer` is the resolved chain of a TEXT field whose stored name
+ * is field->analyzer (NULL: not resolved yet, name "standard"). A key is
+ * always indexed and required. */
+grebe_status grb_schema_new(const grebe_allocator *a, grebe_schema **out,
+                            grebe_error *err);
+grebe_status grb_schema_append(grebe_schema *schema, const grebe_field *field,
+                               const void *analyzer, grebe_error *err);
+uint32_t grb_schema_find(const grebe_schema *schema, const char *name,
+                         size_t size);
+void grb_schema_describe(const grb_field *field, grebe_field *out);
+grebe_schema *grb_schema_acquire(grebe_schema *schema);
+void grb_schema_release(grebe_schema *schema); /* NULL-safe */
 void grb_schema_freeze(grebe_schema *schema);
+
+/* This room knows no analyzers. What decodes a schema calls
+ * grb_schema_resolve before anybody else sees it, with a function of three
+ * lines around grb_analyzer_find. SCHEMA names an analyzer that is not
+ * there. */
+typedef const void *(*grb_analyzer_finder)(const char *name, size_t size);
+grebe_status grb_schema_resolve(grebe_schema *schema,
+                                grb_analyzer_finder find, grebe_error *err);
+
 /* Compares what is asked for with what is stored; SCHEMA names each
  * difference. Fields of `asked` that `stored` lacks: collected if
  * `add_fields`, else a difference. `merged` gets a schema (a new reference):
@@ -62,16 +97,44 @@ typedef struct grb_instance {
     int64_t number;  /* INT, DATETIME, BOOL; DOUBLE: its bits */
 } grb_instance;
 
+/* Instances: `null_count` nulls, then the values as added, then
+ * `default_count` defaults that grb_document_complete has put there; `count`
+ * is all of them. */
 struct grebe_document {
     grebe_schema *schema;
     const grebe_allocator *allocator;
     grb_instance *instances;
     uint32_t count, capacity;
-    uint32_t null_count;
+    uint32_t null_count, default_count;
     grb_buf bytes;
-    uint32_t *per_field;    /* values held by each field, schema-sized */
+    uint64_t size;          /* against GREBE_DOCUMENT_SIZE_MAX: text its
+                               bytes, every value at least 8 */
+    uint32_t *per_field;    /* values held by each field, schema-sized;
+                               GRB_FIELD_NULL for an explicit null */
     uint32_t fields_used;
 };
+#define GRB_FIELD_NULL UINT32_MAX
+
+/* The rooms' way to what grebe/document.h promises. */
+grebe_status grb_document_new(grebe_schema *schema, const grebe_allocator *a,
+                              grebe_document **out, grebe_error *err);
+grebe_status grb_document_put(grebe_document *document, uint32_t field,
+                              const grebe_value *value, grebe_error *err);
+grebe_status grb_document_put_null(grebe_document *document, uint32_t field,
+                                   grebe_error *err);
+void grb_document_clear(grebe_document *document);
+void grb_document_free(grebe_document *document); /* NULL-safe */
+
+/* What a writer calls first: required fields (DOCUMENT with field and key)
+ * and defaults of absent fields, which become instances like the others, so
+ * that inversion, stored record and log see them. Idempotent; the caller's
+ * view (grebe_document_count and _value) stays the same, hence const. */
+grebe_status grb_document_complete(const grebe_document *document,
+                                   grebe_error *err);
+/* The first value of the key field; false without one. */
+bool grb_document_key(const grebe_document *document, grebe_value *out);
+/* A key in words for grb_error_key. */
+void grb_document_error_key(const grebe_document *document, grebe_error *err);
 
 void grb_instance_value(const grebe_document *document,
                         const grb_instance *instance, grebe_value *out);
@@ -82,7 +145,8 @@ void grb_instance_value(const grebe_document *document,
 enum { GRB_ENCODE_ALL, GRB_ENCODE_STORED };
 void grb_document_encode(const grebe_document *document, int what,
                          grb_buf *out);
-/* Fills a cleared document; every count and size is checked. Fields that the
+/* STORED leaves out nulls and fields that are not stored. Fills a cleared
+ * document; every count, size and value is checked (CORRUPT). Fields that the
  * document's schema lacks are skipped. */
 grebe_status grb_document_decode(grb_cursor *in, grebe_document *document,
                                  grebe_error *err);
