@@ -215,7 +215,11 @@ static inline double grb_double_from_ordered(int64_t v) {
     return out;
 }
 
-/* The child of a fork: a page that fork wipes (base/fork.c). */
-bool grb_forked(void); /* 0.3 ns */
+/* A page that fork wipes (base/fork.c). The mark is 1 in the process that
+ * loaded the library and another number in each generation of children: a
+ * handle keeps the mark it was born under and is foreign where the marks
+ * differ, while a child may open handles of its own. */
+uint32_t grb_process_mark(void); /* 0.3 ns */
+bool grb_forked(void);           /* this process is a child of fork */
 
 #endif
