@@ -225,6 +225,11 @@ struct grb_segment {
     _Atomic uint64_t refs;
     uint64_t id;          /* unique in the process */
     uint64_t file_number; /* 0: in memory */
+    uint64_t ordinal;     /* the writer's: place of document 0 among the adds
+                             of the log since the root */
+    grb_segment *twin;    /* the writer's: the file this memory segment was
+                             frozen to alone, with `twin_max_doc` documents */
+    uint32_t twin_max_doc;
     bool growing;
     _Atomic uint64_t blocks_decoded, stored_blocks; /* counters */
 };

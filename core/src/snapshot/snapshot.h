@@ -104,6 +104,11 @@ grebe_status grb_snapshot_key(const grb_snapshot *s, const grb_key *key,
                               uint32_t *leaf, uint32_t *doc,
                               grebe_error *err);
 
+/* Newest live document of one leaf with the key; key_older goes on. */
+grebe_status grb_leaf_key(const grb_leaf *leaf, uint64_t epoch,
+                          const grb_key *key, uint32_t *doc,
+                          grebe_error *err);
+
 /* A leaf's live window; see grb_view_window. */
 static inline bool grb_leaf_window(const grb_leaf *leaf, uint64_t epoch,
                                    uint32_t base,
@@ -127,7 +132,12 @@ grb_snapshot *grb_line_slot(grb_line *line);
 void grb_line_publish(grb_line *line, grb_snapshot *s);
 /* A filled header that is published to nobody: one reference, the caller's. */
 void grb_line_private(grb_line *line, grb_snapshot *s);
-/* The published snapshot, one more reference. Wait-free, any thread. */
+/* Takes the published snapshot away (closing). Writer only. */
+void grb_line_unpublish(grb_line *line);
+/* Gives back a header that is not going to be published. */
+void grb_line_discard(grb_line *line, grb_snapshot *s);
+/* The published snapshot, one more reference. Wait-free, any thread; something
+ * must be published. */
 grb_snapshot *grb_line_snapshot(grb_line *line);
 
 grb_list *grb_list_new(const grebe_allocator *a, uint32_t count);
