@@ -246,7 +246,7 @@ bool grb_document_key(const grebe_document *document, grebe_value *out) {
 }
 
 void grb_document_error_key(const grebe_document *document, grebe_error *err) {
-    grebe_value key;
+    grebe_value key = {.kind = GREBE_INT};
     if (!err || !grb_document_key(document, &key)) return;
     if (key.kind == GREBE_INT) {
         char text[24];
