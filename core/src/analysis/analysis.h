@@ -26,7 +26,6 @@ typedef struct grb_tokens {
                               behind it counted */
     uint32_t skipped;      /* terms over GREBE_TERM_SIZE_MAX left out */
     grb_arena scratch;     /* bytes of changed tokens */
-    void *state;           /* stemmers and the like, one a stream */
 } grb_tokens;
 
 void grb_tokens_init(grb_tokens *tokens, const grebe_allocator *a);
