@@ -1,0 +1,297 @@
+/* collect/collect.h - from windows of matches to ordered places and counts.
+ *
+ * One collector a search: it counts, keeps the best `keep` documents in the
+ * order of a sort plan and counts facet values. Work memory is the search's
+ * arena, or the allocator where it grows with the number of hits.
+ */
+#ifndef GRB_COLLECT_H
+#define GRB_COLLECT_H
+
+#include "grebe/search.h"
+#include "search/search.h"
+
+#define GRB_SORT_KEYS_MAX 16u
+#define GRB_FACET_VALUES_MAX 1000000u
+
+/* ---- sort plans (collect/plan.c) ---- */
+
+typedef enum grb_sort_source {
+    GRB_SORT_COLUMN,
+    GRB_SORT_SCORE,
+    GRB_SORT_ORDER /* insertion order */
+} grb_sort_source;
+
+typedef struct grb_sort_key {
+    grb_sort_source source;
+    uint32_t field; /* columns only, as kind and missing_first */
+    grebe_kind kind;
+    bool keyword; /* of ordinals: compared by bytes across segments */
+    bool desc;
+    bool missing_first;
+} grb_sort_key;
+
+/* Insertion order is the last key of every plan and not listed, so that a
+ * plan of no keys is insertion order alone. */
+typedef struct grb_sort_plan {
+    uint32_t count;
+    bool plain;         /* falling score and nothing else */
+    bool scored;        /* some key is the score */
+    bool keyword;       /* some key is a keyword */
+    uint64_t signature; /* equal for equal orders: cursors carry it */
+    grb_sort_key keys[GRB_SORT_KEYS_MAX];
+} grb_sort_plan;
+
+/* Reads "year desc missing first, title"; NULL: by score. SYNTAX with the
+ * position; SCHEMA for an unknown field or one without a column; LIMIT. */
+grebe_status grb_sort_parse(const grebe_schema *schema, const char *text,
+                            grb_sort_plan *out, grebe_error *err);
+
+/* The value of a key, made so that the smaller (state, word) comes first
+ * whatever the direction. Keywords: inside a segment `word` is twice the rank
+ * and `size` the ordinal; across segments `bytes` decide. */
+typedef struct grb_sort_cell {
+    int64_t word;
+    const uint8_t *bytes;
+    uint32_t size;
+    uint8_t state;
+} grb_sort_cell;
+enum { GRB_CELL_FIRST = 0, GRB_CELL_VALUE = 1, GRB_CELL_LAST = 2 };
+
+/* ---- cursors of search-after (collect/after.c) ---- */
+
+typedef struct grb_after {
+    uint64_t sequence;
+    grb_sort_cell cells[GRB_SORT_KEYS_MAX];
+} grb_after;
+
+/* Appends the cursor of the document with these cells; NUL-terminated. */
+void grb_after_write(uint64_t signature, const grb_sort_cell *cells,
+                     uint32_t count, uint64_t sequence,
+                     const grebe_allocator *a, grb_buf *out);
+/* SYNTAX: not a cursor. ARGUMENT: one of another order. Bytes of keywords
+ * are put into `arena`. */
+grebe_status grb_after_parse(const grb_sort_plan *plan, const char *text,
+                             grb_arena *arena, grb_after *out,
+                             grebe_error *err);
+/* First document of the leaf that was added after `sequence`. */
+uint32_t grb_after_doc(const grb_leaf *leaf, uint64_t sequence);
+
+/* ---- the best by score (collect/top.c) ---- */
+
+typedef struct grb_place {
+    float score;
+    uint32_t leaf, doc;
+} grb_place;
+
+/* Invariant: all places until there are `keep`; then a heap whose root is the
+ * worst: least score, among equals the latest. */
+typedef struct grb_top {
+    const grebe_allocator *allocator;
+    grb_place *items;
+    size_t count, capacity;
+    size_t keep;
+    bool owned; /* items are the allocator's, not the arena's */
+    bool more;  /* a match of this page's range had to be left out */
+    const grb_after *after; /* NULL: from the beginning */
+    uint32_t leaf_ord;
+    uint32_t after_doc; /* equal scores before it were on earlier pages */
+} grb_top;
+
+grebe_status grb_top_init(grb_top *t, grb_search_context *c,
+                          const grebe_allocator *a, size_t keep,
+                          const grb_after *after, grebe_error *err);
+void grb_top_deinit(grb_top *t);
+void grb_top_leaf(grb_top *t, uint32_t leaf_ord, const grb_leaf *leaf);
+grebe_status grb_top_window(grb_top *t, const grb_match_window *w,
+                            grebe_error *err);
+/* Puts the places in order: score falling, then insertion order. */
+grebe_status grb_top_finish(grb_top *t, grebe_error *err);
+
+/* ---- the best by columns (collect/ranked.c, collect/items.c) ---- */
+
+typedef struct grb_item {
+    uint32_t leaf, doc;
+    grb_sort_cell cells[];
+} grb_item;
+
+/* Items of one plan, `stride` bytes each. */
+typedef struct grb_items {
+    const grebe_allocator *allocator;
+    const grb_sort_plan *plan;
+    char *bytes;
+    size_t count, capacity, stride;
+} grb_items;
+
+void grb_items_init(grb_items *items, const grebe_allocator *a,
+                    const grb_sort_plan *plan);
+void grb_items_deinit(grb_items *items);
+grebe_status grb_items_reserve(grb_items *items, size_t count,
+                               grebe_error *err);
+static inline grb_item *grb_items_at(const grb_items *items, size_t i) {
+    return (grb_item *)(items->bytes + i * items->stride);
+}
+/* Order by words (one segment, or no keywords) and by bytes. */
+int grb_item_compare(const grb_sort_plan *plan, const grb_item *a,
+                     const grb_item *b, bool by_bytes);
+/* Makes the items a heap with the worst at its root; restores it after the
+ * root was changed. */
+void grb_items_heapify(grb_items *items);
+void grb_items_sift(grb_items *items, size_t at);
+/* Sorts by words. */
+grebe_status grb_items_sort(grb_items *items, grebe_error *err);
+
+typedef struct grb_ranked_source {
+    grb_column *column;    /* NULL: no document of the leaf has a value */
+    const uint32_t *ranks; /* NULL: ordinals are ranks, or no keyword */
+    uint32_t *by_rank;     /* ordinals in byte order, made when needed */
+    bool ready;            /* `window` is the current one, with values */
+    grb_column_window window;
+    grb_sort_cell after; /* the cursor in this leaf's words */
+} grb_ranked_source;
+
+typedef struct grb_ranked {
+    grb_search_context *context;
+    const grb_sort_plan *plan;
+    const grb_after *after;
+    size_t keep;
+    grb_items pool;   /* the heap; without keywords of all leaves */
+    grb_items merged; /* keywords: best of the leaves before, by bytes */
+    grb_items spare;
+    grb_buf scratch;
+    bool more;
+    uint32_t leaf_ord;
+    const grb_leaf *leaf;
+    uint32_t after_doc;
+    bool bounded; /* `bound`: the first key of the worst kept */
+    grb_sort_cell bound;
+    grb_ranked_source sources[GRB_SORT_KEYS_MAX];
+} grb_ranked;
+
+grebe_status grb_ranked_init(grb_ranked *r, grb_search_context *c,
+                             const grebe_allocator *a,
+                             const grb_sort_plan *plan, size_t keep,
+                             const grb_after *after, grebe_error *err);
+void grb_ranked_deinit(grb_ranked *r);
+grebe_status grb_ranked_leaf(grb_ranked *r, uint32_t leaf_ord,
+                             const grb_leaf *leaf, grebe_error *err);
+grebe_status grb_ranked_window(grb_ranked *r, const grb_match_window *w,
+                               grebe_error *err);
+grebe_status grb_ranked_finish(grb_ranked *r, grebe_error *err);
+/* The items in order, after grb_ranked_finish. */
+const grb_items *grb_ranked_items(const grb_ranked *r);
+
+/* ---- facets (collect/facet.c, collect/values.c) ---- */
+
+/* A facet's answer; values in an arena of the caller's. */
+typedef struct grb_facet_value {
+    grebe_value value;
+    uint64_t count;
+} grb_facet_value;
+typedef struct grb_facet_result {
+    grb_facet_value *values;
+    uint64_t count;
+    uint64_t missing;
+} grb_facet_result;
+
+/* One value while it is counted, or a candidate for the list: numbers by
+ * `word`, keywords by `bytes` or, within one segment, by `word`, a rank. */
+typedef struct grb_counted {
+    uint64_t count;
+    int64_t word;
+    const uint8_t *bytes; /* NULL: not resolved */
+    uint32_t size;
+    uint32_t ord;
+    uint64_t stamp; /* last document counted for it */
+} grb_counted;
+
+/* Values joined across segments (collect/values.c). */
+typedef struct grb_values {
+    const grebe_allocator *allocator;
+    grb_counted *items;
+    size_t count, capacity;
+    uint32_t *slots; /* item + 1; 0 free */
+    size_t slot_count;
+} grb_values;
+
+void grb_values_init(grb_values *v, const grebe_allocator *a);
+void grb_values_deinit(grb_values *v);
+/* The item of a number, or of bytes (copied into `arena` when new). NULL with
+ * LIMIT above GRB_FACET_VALUES_MAX, or MEMORY. */
+grb_counted *grb_values_number(grb_values *v, int64_t word, grebe_error *err);
+grb_counted *grb_values_bytes(grb_values *v, const uint8_t *bytes,
+                              uint32_t size, grb_arena *arena,
+                              grebe_error *err);
+grebe_status grb_values_full(grebe_error *err);
+
+/* Best `keep` of candidates offered one by one. */
+typedef struct grb_listing {
+    const grebe_allocator *allocator;
+    bool by_value;
+    grb_counted *items;
+    size_t count, capacity, keep;
+} grb_listing;
+void grb_listing_init(grb_listing *l, const grebe_allocator *a,
+                      grebe_facet_sort sort, uint64_t keep);
+void grb_listing_deinit(grb_listing *l);
+grebe_status grb_listing_offer(grb_listing *l, const grb_counted *item,
+                               grebe_error *err);
+void grb_listing_sort(grb_listing *l);
+
+typedef struct grb_facet grb_facet;
+
+/* SCHEMA: unknown field, no column. ARGUMENT: prefix of a number. */
+grebe_status grb_facet_new(grb_search_context *c, const grebe_allocator *a,
+                           const grebe_facet_request *request, grb_facet **out,
+                           grebe_error *err);
+void grb_facet_free(grb_facet *f);
+grebe_status grb_facet_leaf(grb_facet *f, const grb_leaf *leaf,
+                            grebe_error *err);
+grebe_status grb_facet_window(grb_facet *f, const grb_match_window *w,
+                              grebe_error *err);
+grebe_status grb_facet_finish(grb_facet *f, grb_arena *arena,
+                              grb_facet_result *out, grebe_error *err);
+
+/* ---- the collector (collect/collector.c) ---- */
+
+typedef struct grb_collect_request {
+    const grb_sort_plan *plan;
+    const grb_after *after; /* may be NULL */
+    uint64_t keep;          /* places wanted, at most the live documents */
+    uint64_t total_max;     /* GREBE_TOTAL_EXACT: count all */
+    bool total_known;       /* the caller knows it: no need to count */
+    bool constant;          /* every score is 1: windows without scores */
+    const grebe_facet_request *facets;
+    size_t facet_count;
+} grb_collect_request;
+
+typedef struct grb_collector {
+    grb_visitor visitor; /* hand this to grb_search_run */
+    grb_search_context *context;
+    grb_collect_request request;
+    bool by_score; /* `top` holds the places, else `ranked` */
+    bool in_order; /* nothing that comes later can enter a full page */
+    uint64_t total;
+    grb_top top;
+    grb_ranked *ranked;
+    grb_facet **facets;
+} grb_collector;
+
+grebe_status grb_collector_init(grb_collector *c, grb_search_context *context,
+                                const grebe_allocator *a,
+                                const grb_collect_request *request,
+                                grebe_error *err);
+void grb_collector_deinit(grb_collector *c);
+/* Puts what was kept in order (facets are finished one by one). */
+grebe_status grb_collector_finish(grb_collector *c, grebe_error *err);
+size_t grb_collector_count(const grb_collector *c);
+/* The i-th place; its score is NaN where the order does not need it. */
+void grb_collector_place(const grb_collector *c, size_t i, grb_place *out);
+/* Cells of the i-th place for a cursor, into `out`; bytes are borrowed. */
+void grb_collector_cells(const grb_collector *c, size_t i, grb_sort_cell *out);
+bool grb_collector_more(const grb_collector *c);
+
+/* SCHEMA with the nearest name; `use` says what the field was wanted for. */
+grebe_status grb_field_unknown(const grebe_schema *schema, const char *name,
+                               size_t size, const char *use, grebe_error *err);
+
+#endif
