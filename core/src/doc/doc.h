@@ -51,6 +51,16 @@ void grb_value_take(grb_cursor *in, grebe_kind kind, grebe_value *out);
 bool grb_value_equal(const grebe_value *a, const grebe_value *b);
 #define GRB_VALUE_PUT_MAX 10u /* of grb_value_put beside the text's bytes */
 
+/* ISO 8601 (doc/date.c): "2020-02-29", or with a time and "Z" or an offset;
+ * without a time midnight UTC. Fractions are floored to milliseconds. False
+ * if it is no such date of the years 1-9999. */
+#define GRB_DATE_MIN (-62135596800000) /* 0001-01-01T00:00:00.000Z */
+#define GRB_DATE_MAX 253402300799999   /* 9999-12-31T23:59:59.999Z */
+#define GRB_DATE_SIZE 32
+bool grb_date_parse(const char *text, size_t size, int64_t *ms);
+/* Writes "2020-02-29T12:00:00Z" with NUL; returns its length. */
+size_t grb_date_print(int64_t ms, char out[GRB_DATE_SIZE]);
+
 /* The rooms' way to what grebe/schema.h promises; the public functions call
  * these. `analyzer` is the resolved chain of a TEXT field whose stored name
  * is field->analyzer (NULL: not resolved yet, name "standard"). A key is

@@ -13,10 +13,6 @@
 
 #include <math.h>
 
-/* 0001-01-01T00:00:00.000Z and 9999-12-31T23:59:59.999Z. */
-#define DATETIME_MIN (-62135596800000)
-#define DATETIME_MAX 253402300799999
-
 static const char *const kind_names[] = {
     [GREBE_TEXT] = "text",   [GREBE_KEYWORD] = "keyword",
     [GREBE_INT] = "int",     [GREBE_DOUBLE] = "double",
@@ -117,8 +113,8 @@ grebe_status grb_value_check(const grb_field *field, const grebe_value *value,
                               field->name));
         break;
     case GREBE_DATETIME:
-        if (value->as.integer < DATETIME_MIN ||
-            value->as.integer > DATETIME_MAX)
+        if (value->as.integer < GRB_DATE_MIN ||
+            value->as.integer > GRB_DATE_MAX)
             GRB_TRY(grb_error(err, GREBE_DOCUMENT,
                               "the date of '%s' is %lld ms, outside the years "
                               "1 to 9999",

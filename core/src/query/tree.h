@@ -3,6 +3,7 @@
 #define GRB_QUERY_TREE_H
 
 #include "base/base.h"
+#include "doc/doc.h"
 #include "grebe/query.h"
 
 typedef enum grb_query_type {
@@ -63,5 +64,47 @@ struct grebe_query {
         } wrap;                            /* BOOST, CONSTANT */
     } as;
 };
+
+/* The rooms' way to what grebe/query.h promises; arguments are not NULL. On
+ * failure *out is untouched. */
+grebe_status grb_query_all(grebe_query **out, grebe_error *err);
+grebe_status grb_query_none(grebe_query **out, grebe_error *err);
+grebe_status grb_query_term(const char *field, const grebe_value *value,
+                            grebe_query **out, grebe_error *err);
+grebe_status grb_query_match(const char *field, const char *text, size_t size,
+                             grebe_operator op, grebe_query **out,
+                             grebe_error *err);
+grebe_status grb_query_phrase(const char *field, const char *text,
+                              size_t size, uint32_t slop, grebe_query **out,
+                              grebe_error *err);
+grebe_status grb_query_phrase_terms(const char *field,
+                                    const grebe_phrase_term *terms,
+                                    size_t count, uint32_t slop,
+                                    grebe_query **out, grebe_error *err);
+grebe_status grb_query_prefix(const char *field, const char *bytes,
+                              size_t size, grebe_query **out,
+                              grebe_error *err);
+grebe_status grb_query_range(const char *field, const grebe_range *range,
+                             grebe_query **out, grebe_error *err);
+grebe_status grb_query_exists(const char *field, grebe_query **out,
+                              grebe_error *err);
+grebe_status grb_query_bool(const grebe_clause *clauses, size_t count,
+                            uint32_t should_min, grebe_query **out,
+                            grebe_error *err);
+grebe_status grb_query_boost(grebe_query *query, float by, grebe_query **out,
+                             grebe_error *err);
+grebe_status grb_query_constant(grebe_query *query, float score,
+                                grebe_query **out, grebe_error *err);
+grebe_status grb_query_dismax(grebe_query *const *queries, size_t count,
+                              float tie, grebe_query **out, grebe_error *err);
+grebe_query *grb_query_acquire(grebe_query *query);
+void grb_query_release(grebe_query *query); /* NULL-safe */
+/* The same tree, clause by clause in order. */
+bool grb_query_equal(const grebe_query *a, const grebe_query *b);
+
+size_t grb_query_text(const grebe_query *query, char *buffer, size_t size);
+grebe_status grb_query_parse(const grebe_schema *schema, const char *text,
+                             size_t size, const grebe_parse_options *options,
+                             grebe_query **out, grebe_error *err);
 
 #endif
