@@ -50,7 +50,8 @@ typedef struct grebe_open_options {
     uint64_t memory_max;    /* bytes of growing segment; 0: 32 MiB */
     uint64_t docs_max;      /* documents of growing segment; 0: 262,144 */
     uint64_t first_epoch;   /* for tests of the edges; 0: 1 */
-    const grebe_allocator *allocator; /* copied; NULL: malloc */
+    const grebe_allocator *allocator; /* NULL: malloc; borrowed, must outlive
+                                         every handle made with it */
 } grebe_open_options;
 
 /* What a commit did. */

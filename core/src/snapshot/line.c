@@ -120,7 +120,7 @@ static void slot_free(grb_snapshot *s) {
     slot *freed = (slot *)s;
     grb_list_release(s->list);
     grb_totals_release(s->growing.totals);
-    grebe_schema_release(s->schema);
+    grb_schema_release(s->schema);
     uint32_t head = atomic_load_explicit(&line->freed, memory_order_relaxed);
     do {
         freed->next_free = head;

@@ -51,6 +51,11 @@ uint32_t grb_view_dead_count(const grb_view *v, uint64_t epoch,
 /* Greatest epoch ever stamped, 0 if none. */
 uint64_t grb_view_last_epoch(const grb_view *v);
 
+/* The writer's count of all dead documents, and where its stamps begin. O(1).
+ */
+uint32_t grb_view_dead_total(const grb_view *v);
+uint64_t grb_view_base_epoch(const grb_view *v);
+
 /* ---- snapshots ---- */
 
 /* A segment as a snapshot shows it. */
@@ -77,9 +82,9 @@ struct grb_snapshot {
     grb_line *line;
     uint32_t slot;
     uint64_t epoch;
-    uint64_t number;   /* of the commit */
-    uint64_t live;     /* documents alive */
-    bool unique;       /* no two live documents share a key */
+    uint64_t number; /* of the commit */
+    uint64_t live;   /* documents alive */
+    bool unique;     /* no two live documents share a key */
     grb_list *list;
     grb_bounds growing;
     grebe_schema *schema;
@@ -101,13 +106,11 @@ void grb_snapshot_release(grb_snapshot *s);
 /* Newest live document with the key: which leaf and document, GRB_NO_DOC if
  * there is none. */
 grebe_status grb_snapshot_key(const grb_snapshot *s, const grb_key *key,
-                              uint32_t *leaf, uint32_t *doc,
-                              grebe_error *err);
+                              uint32_t *leaf, uint32_t *doc, grebe_error *err);
 
 /* Newest live document of one leaf with the key; key_older goes on. */
 grebe_status grb_leaf_key(const grb_leaf *leaf, uint64_t epoch,
-                          const grb_key *key, uint32_t *doc,
-                          grebe_error *err);
+                          const grb_key *key, uint32_t *doc, grebe_error *err);
 
 /* A leaf's live window; see grb_view_window. */
 static inline bool grb_leaf_window(const grb_leaf *leaf, uint64_t epoch,

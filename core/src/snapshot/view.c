@@ -33,6 +33,10 @@ struct grb_view {
     uint64_t base_at;
     _Atomic(stamp_directory *) directory;
     _Atomic uint64_t first_epoch, last_epoch; /* of stamps; 0: none yet */
+    /* The writer's: dead when it began plus stamps; and the count of a past
+     * epoch, kept because going back asks for the same one again. */
+    uint32_t dead_total, counted;
+    uint64_t counted_at;
 };
 
 /* ---- bitmaps ---- */
@@ -71,6 +75,7 @@ grb_view *grb_view_new(const grebe_allocator *a, uint64_t base_epoch,
     v->allocator = a;
     v->base_epoch = base_epoch;
     v->dead = grb_bitmap_acquire(dead);
+    v->dead_total = dead ? dead->set_count : 0;
     return v;
 }
 
@@ -142,6 +147,11 @@ grb_view *grb_view_branch(grb_view *old, uint64_t at, uint64_t base_epoch,
                           uint32_t doc_count) {
     grb_view *v = grb_view_new(old->allocator, base_epoch, NULL);
     if (!v) return NULL;
+    if (old->counted_at != at || at == 0) {
+        old->counted = grb_view_dead_count(old, at, doc_count);
+        old->counted_at = at;
+    }
+    v->dead_total = old->counted;
     if (!overlay_any(old, at)) {
         v->dead = grb_bitmap_acquire(old->dead);
         v->base = grb_view_acquire(old->base);
@@ -216,6 +226,15 @@ void grb_view_kill(grb_view *v, uint32_t doc, uint64_t epoch) {
     if (!atomic_load_explicit(&v->first_epoch, memory_order_relaxed))
         atomic_store_explicit(&v->first_epoch, epoch, memory_order_relaxed);
     atomic_store_explicit(&v->last_epoch, epoch, memory_order_relaxed);
+    v->dead_total++;
+}
+
+uint32_t grb_view_dead_total(const grb_view *v) {
+    return v->dead_total;
+}
+
+uint64_t grb_view_base_epoch(const grb_view *v) {
+    return v->base_epoch;
 }
 
 /* ---- reading ---- */

@@ -1,0 +1,240 @@
+/* commit/replay.c - from a folder's durable state to a live list.
+ *
+ * State first: segment files with their dead. Then the log in call order
+ * through the same functions that served the calls, so that replay gives the
+ * very state that was committed.
+ *
+ * Invariant: a record addresses documents by root-named file or by ordinal;
+ * memory segments remember the ordinal of their first document.
+ * Threads: nobody else sees the writer yet, or its mutex is held.
+ */
+#include "analysis/analysis.h"
+#include "commit/writer.h"
+
+typedef struct replay {
+    grb_writer *w;
+    grb_inverted *inverted;
+} replay;
+
+static grebe_status replay_add(void *context, grb_cursor *record,
+                               bool overwrite, grebe_error *err) {
+    replay *r = context;
+    grebe_status status;
+    grebe_document *document = NULL;
+    GRB_TRY(grb_document_new(r->w->schema, r->w->allocator, &document, err));
+    GRB_TRY(grb_document_decode(record, document, err));
+    GRB_TRY(grb_inverted_build(r->inverted, document, false, err));
+    GRB_TRY(grb_update_add(r->w, r->inverted, overwrite, err));
+done:
+    grb_document_free(document);
+    return status;
+}
+
+static grebe_status replay_delete_key(void *context, const uint8_t *key,
+                                      size_t size, grebe_error *err) {
+    replay *r = context;
+    grb_key wanted = {
+        .bytes = key, .size = (uint32_t)size, .hash = grb_hash(key, size, 0)};
+    return grb_update_delete_key(r->w, &wanted, err);
+}
+
+/* Leaf and document of an address; false if the list has none such. */
+static bool address_find(const grb_writer *w, const grb_address *at,
+                         uint32_t *leaf, uint32_t *doc) {
+    for (uint32_t i = w->list->count; i-- > 0;) {
+        const grb_leaf *l = &w->list->leaves[i];
+        grb_bounds bounds = l->bounds;
+        if (l->segment == w->growing) grb_memseg_peek(w->growing, &bounds);
+        uint64_t first = l->segment->file_number ? 0 : l->segment->ordinal;
+        if (l->segment->file_number != at->file_number || at->doc < first ||
+            at->doc - first >= bounds.max_doc)
+            continue;
+        *leaf = i;
+        *doc = (uint32_t)(at->doc - first);
+        return true;
+    }
+    return false;
+}
+
+static grebe_status replay_delete_docs(void *context, const grb_address *docs,
+                                       size_t count, grebe_error *err) {
+    replay *r = context;
+    grb_writer *w = r->w;
+    grebe_status status = GREBE_OK;
+    uint32_t leaf, doc;
+    w->victim_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!address_find(w, &docs[i], &leaf, &doc) ||
+            grb_view_dead(w->list->leaves[leaf].view, doc, w->epoch)) {
+            status = grb_error_corrupt(err, "log", GREBE_NO_OFFSET,
+                                       "a delete names a document that is "
+                                       "not there");
+            goto done;
+        }
+        GRB_TRY(grb_update_victim(w, leaf, doc, err));
+    }
+    GRB_TRY(grb_update_kill(w, err));
+done:
+    w->victim_count = 0;
+    return status;
+}
+
+static grebe_status replay_wipe(void *context, grebe_error *err) {
+    return grb_update_wipe(((replay *)context)->w, err);
+}
+
+static grebe_status replay_schema(void *context, grebe_schema *schema,
+                                  grebe_error *err) {
+    return grb_update_schema(((replay *)context)->w, schema, err);
+}
+
+static grebe_status replay_commit(void *context, uint64_t number,
+                                  grebe_error *err) {
+    replay *r = context;
+    (void)err;
+    r->w->number = number;
+    r->w->epoch++;
+    return GREBE_OK;
+}
+
+/* ---- state ---- */
+
+static grb_segment *segment_open_already(const grb_list *old,
+                                         uint64_t number) {
+    for (uint32_t i = 0; old && i < old->count; i++) {
+        if (old->leaves[i].segment->file_number != number) continue;
+        grb_segment_acquire(old->leaves[i].segment);
+        return old->leaves[i].segment;
+    }
+    return NULL;
+}
+
+static grebe_status leaf_load(grb_writer *w, const grb_state_segment *state,
+                              const grb_list *old, grb_leaf *leaf,
+                              grebe_error *err) {
+    grebe_status status = GREBE_OK;
+    grb_bitmap *dead = NULL;
+    char name[32];
+    grb_segment_file_name(state->file_number, name);
+    leaf->segment = segment_open_already(old, state->file_number);
+    if (!leaf->segment)
+        GRB_TRY(grb_segfile_open(w->directory, name, w->uuid,
+                                 state->file_number, w->options.verify,
+                                 &leaf->segment, err));
+    grb_segfile_bounds(leaf->segment, &leaf->bounds);
+    if (leaf->bounds.max_doc != state->max_doc) {
+        status =
+            grb_error_corrupt(err, name, 0, "%u documents, the state has %u",
+                              leaf->bounds.max_doc, state->max_doc);
+        goto done;
+    }
+    if (state->dead) {
+        dead = grb_bitmap_new(w->allocator, state->max_doc);
+        if (!dead) {
+            status = grb_error_memory(err, state->max_doc / 8);
+            goto done;
+        }
+        for (uint32_t i = 0; i < dead->word_count; i++) {
+            dead->words[i] = state->dead[i];
+            dead->set_count += grb_popcount64(dead->words[i]);
+        }
+    }
+    leaf->view = grb_view_new(w->allocator, w->epoch, dead);
+    if (!leaf->view) status = grb_error_memory(err, 64);
+done:
+    grb_bitmap_release(dead);
+    if (status != GREBE_OK) grb_segment_release(leaf->segment);
+    return status;
+}
+
+static grebe_status state_load(grb_writer *w, const grb_list *old,
+                               grebe_error *err) {
+    const grb_state *state = grb_durable_state(w->durable);
+    grebe_status status = GREBE_OK;
+    w->number = state->number;
+    w->next_sequence = state->next_sequence;
+    w->unique = state->unique;
+    w->live = 0;
+    for (uint32_t i = 0; i < state->segment_count; i++) {
+        grb_leaf leaf = {0};
+        GRB_TRY(leaf_load(w, &state->segments[i], old, &leaf, err));
+        w->live += leaf.bounds.max_doc - grb_view_dead_total(leaf.view);
+        status = grb_writer_splice(w, i, 0, &leaf, 1, err);
+        if (status == GREBE_OK) continue;
+        grb_view_release(leaf.view);
+        grb_segment_release(leaf.segment);
+        goto done;
+    }
+done:
+    return status;
+}
+
+grebe_status grb_writer_load(grb_writer *w, const grb_list *old,
+                             grebe_error *err) {
+    grebe_status status;
+    replay r = {.w = w};
+    const grb_replay calls = {.context = &r,
+                              .add = replay_add,
+                              .delete_key = replay_delete_key,
+                              .delete_docs = replay_delete_docs,
+                              .wipe = replay_wipe,
+                              .schema = replay_schema,
+                              .commit = replay_commit};
+    w->replaying = true;
+    w->next_ordinal = 0;
+    GRB_TRY(grb_inverted_new(w->allocator, &r.inverted, err));
+    GRB_TRY(state_load(w, old, err));
+    GRB_TRY(grb_durable_replay(w->durable, &calls, err));
+    w->added = w->deleted = 0;
+    w->stats.adds = w->stats.deletes = 0;
+done:
+    w->replaying = false;
+    grb_inverted_free(r.inverted);
+    return status;
+}
+
+/* ---- following another process's commits ---- */
+
+static void list_swap(grb_writer *w, grb_list *list) {
+    grb_list_release(w->list);
+    w->list = list;
+    w->growing = list->growing ? list->leaves[list->count - 1].segment : NULL;
+}
+
+grebe_status grb_writer_refresh(grb_writer *w, bool *changed,
+                                grebe_error *err) {
+    grebe_status status;
+    grb_durable *fresh = NULL;
+    grb_list *old = NULL;
+    *changed = false;
+    GRB_TRY(grb_durable_changed(w->durable, changed, err));
+    if (!*changed) goto done;
+    GRB_TRY(grb_durable_open(w->directory, false, &fresh, err));
+    grb_list *empty = grb_list_new(w->allocator, 0);
+    if (!empty) {
+        status = grb_error_memory(err, sizeof *empty);
+        goto done;
+    }
+    old = grb_list_acquire(w->list);
+    grb_durable *before = w->durable;
+    list_swap(w, empty);
+    w->durable = fresh;
+    grebe_schema *schema = w->schema;
+    w->schema = grb_schema_acquire(grb_durable_state(fresh)->schema);
+    status = grb_writer_load(w, old, err);
+    if (status == GREBE_OK) status = grb_publish_first(w, err);
+    if (status == GREBE_OK) {
+        grb_schema_release(schema);
+        grb_durable_close(before);
+        fresh = NULL;
+        goto done;
+    }
+    grb_schema_release(w->schema);
+    w->schema = schema;
+    w->durable = before;
+    list_swap(w, grb_list_acquire(old));
+done:
+    grb_list_release(old);
+    if (fresh) grb_durable_close(fresh);
+    return status;
+}

@@ -1,0 +1,224 @@
+/* commit/writer.h - the writing side of an index: one object, one mutex.
+ *
+ * Holds the live list (what the next commit will show), the growing segment,
+ * the pending log records and `hard`, the snapshot of the last hard commit.
+ * Everything that goes back (rollback, batch, restore, branch) is one
+ * mechanism: a new list over the leaves of an older snapshot.
+ */
+#ifndef GRB_WRITER_H
+#define GRB_WRITER_H
+
+#include <pthread.h>
+
+#include "commit/durable.h"
+#include "grebe/index.h"
+#include "memseg/memseg.h"
+#include "segment/segfile.h"
+#include "snapshot/snapshot.h"
+
+#define GRB_MEMORY_MAX_DEFAULT (32ull << 20)
+#define GRB_DOCS_MAX_DEFAULT (1ull << 18)
+#define GRB_MEMORY_LEAVES_MAX 32u /* more: packed into one */
+
+typedef struct grb_writer grb_writer;
+
+/* A pinned state, in the writer's list of them. */
+struct grebe_snapshot {
+    grb_writer *writer;
+    grb_snapshot *snapshot;
+    struct grebe_snapshot *next, **link;
+};
+
+/* A document to be killed: leaf of the live list and id. */
+typedef struct grb_victim {
+    uint32_t leaf, doc;
+} grb_victim;
+
+/* The writer as it was, to go back to; see publish.c. */
+typedef struct grb_mark {
+    grb_snapshot *snapshot;
+    size_t pending_size;
+    uint64_t next_ordinal;
+    bool checkpoint_due, unpublished, undurable;
+    uint64_t added, deleted;
+} grb_mark;
+
+struct grb_writer {
+    _Atomic uint64_t refs;
+    const grebe_allocator *allocator;
+    grebe_open_options options;
+    pthread_mutex_t mutex;
+    pthread_cond_t batch_over;
+    bool in_batch;
+    pthread_t batch_owner;
+    grb_mark batch;
+    bool ended; /* closed: every writing call says so */
+
+    grb_directory *directory; /* NULL in memory until the first freeze */
+    grb_durable *durable;     /* NULL in memory */
+    uint8_t uuid[16];
+    uint64_t next_file; /* in memory */
+    grb_pool *pool;
+    grb_line *line;
+
+    grebe_schema *schema;
+    grb_list *list;
+    grb_segment *growing; /* the last leaf's segment, or NULL; borrowed */
+    uint64_t epoch;       /* of the work going on: later than any published */
+    uint64_t number;      /* of the last commit */
+    uint64_t live, next_sequence;
+    bool unique;
+    bool unpublished, undurable; /* changes since the last of either */
+    bool replaying;
+
+    grb_buf pending;       /* log records since the last hard commit */
+    uint64_t next_ordinal; /* adds in the log since the root */
+    bool checkpoint_due;   /* the next hard commit cannot use the log */
+    grb_mark hard;         /* at the last hard commit */
+    struct grebe_snapshot *pins;
+
+    _Atomic(grb_inverted *) spare; /* one kept for the next add */
+    _Atomic uint32_t turn;         /* of adds, to time one in sixteen */
+    grb_arena scratch;
+    grb_victim *victims;
+    uint32_t victim_count, victim_capacity;
+    uint64_t freeze_at; /* bytes at which a failed freeze is retried */
+    uint64_t sealed_bytes, sealed_docs; /* of sealed memory segments */
+    uint64_t added, deleted;            /* since the last commit of any kind */
+    grebe_index_stats stats;            /* the writer's part of the counters */
+};
+
+/* ---- writer.c: life, entering, the live list ---- */
+
+typedef struct grb_writer_setup {
+    const grebe_allocator *allocator;
+    const grebe_open_options *options;
+    grb_directory *directory; /* taken on success; NULL in memory */
+    grb_durable *durable;     /* taken on success; NULL in memory */
+    grebe_schema *schema;     /* borrowed */
+    grb_pool *pool;           /* borrowed */
+} grb_writer_setup;
+
+/* A writer over a folder's durable state (replayed) or an empty index. */
+grebe_status grb_writer_new(const grb_writer_setup *setup, grb_writer **out,
+                            grebe_error *err);
+grb_writer *grb_writer_acquire(grb_writer *w);
+void grb_writer_release(grb_writer *w);
+/* Ends it: nothing published any more, directory and lock given back.
+ * Snapshots taken before live on. */
+void grb_writer_end(grb_writer *w);
+
+/* Takes the mutex for a writing call: waits for another thread's batch;
+ * CLOSED, READ_ONLY, POISONED. */
+grebe_status grb_writer_enter(grb_writer *w, grebe_error *err);
+/* Takes the mutex for looking only. CLOSED. */
+grebe_status grb_writer_look(grb_writer *w, grebe_error *err);
+void grb_writer_leave(grb_writer *w);
+
+/* A reference to the present schema. */
+grebe_status grb_writer_schema(grb_writer *w, grebe_schema **out,
+                               grebe_error *err);
+
+/* What the writer sees now, as a snapshot on the caller's stack; borrows. */
+void grb_writer_now(grb_writer *w, grb_snapshot *out);
+
+/* Replaces leaves [at, at + removed) of the live list by `inserted` (their
+ * references are taken over on success). Seals nothing. */
+grebe_status grb_writer_splice(grb_writer *w, uint32_t at, uint32_t removed,
+                               const grb_leaf *inserted, uint32_t count,
+                               grebe_error *err);
+/* The growing segment takes no more documents. */
+grebe_status grb_writer_seal(grb_writer *w, grebe_error *err);
+/* Recounts the bytes and documents of sealed memory segments. */
+void grb_writer_recount(grb_writer *w);
+/* Makes sure that there is a growing segment. */
+grebe_status grb_writer_grow(grb_writer *w, grebe_error *err);
+
+/* ---- update.c: adds and deletes ---- */
+
+grebe_status grb_writer_add(grb_writer *w, const grebe_document *document,
+                            bool overwrite, grebe_error *err);
+grebe_status grb_writer_delete(grb_writer *w, const grebe_value *key,
+                               uint64_t *count, grebe_error *err);
+grebe_status grb_writer_delete_by_query(grb_writer *w,
+                                        const grebe_query *query,
+                                        uint64_t *count, grebe_error *err);
+grebe_status grb_writer_get(grb_writer *w, const grebe_value *key,
+                            grebe_document *document, int *found,
+                            grebe_error *err);
+grebe_status grb_writer_add_fields(grb_writer *w, const grebe_schema *schema,
+                                   grebe_error *err);
+/* Under the mutex; for replay too. */
+grebe_status grb_update_add(grb_writer *w, grb_inverted *inv, bool overwrite,
+                            grebe_error *err);
+grebe_status grb_update_delete_key(grb_writer *w, const grb_key *key,
+                                   grebe_error *err);
+grebe_status grb_update_kill(grb_writer *w, grebe_error *err);
+grebe_status grb_update_victim(grb_writer *w, uint32_t leaf, uint32_t doc,
+                               grebe_error *err);
+grebe_status grb_update_wipe(grb_writer *w, grebe_error *err);
+grebe_status grb_update_schema(grb_writer *w, grebe_schema *schema,
+                               grebe_error *err);
+
+/* ---- publish.c: commits that only publish, and going back ---- */
+
+/* Publishes what there is; the epoch moves on. */
+grebe_status grb_publish_soft(grb_writer *w, grebe_commit_info *info,
+                              grebe_error *err);
+/* Publishes what is durable as it stands; it is what rollback returns to. */
+grebe_status grb_publish_first(grb_writer *w, grebe_error *err);
+/* A snapshot of now that nobody else sees; the epoch moves on. */
+grebe_status grb_publish_private(grb_writer *w, grb_snapshot **out,
+                                 grebe_error *err);
+/* The same under the mutex taken here, for a reader of uncommitted work. */
+grebe_status grb_writer_private(grb_writer *w, grb_snapshot **out,
+                                grebe_error *err);
+void grb_mark_take(grb_writer *w, grb_snapshot *snapshot, grb_mark *mark);
+void grb_mark_drop(grb_mark *mark);
+/* The live list becomes that of `snapshot`. */
+grebe_status grb_writer_go_back(grb_writer *w, const grb_snapshot *snapshot,
+                                grebe_error *err);
+grebe_status grb_writer_rollback(grb_writer *w, grebe_error *err);
+grebe_status grb_writer_batch_begin(grb_writer *w, grebe_error *err);
+grebe_status grb_writer_batch_end(grb_writer *w, grebe_commit_kind kind,
+                                  grebe_commit_info *info, grebe_error *err);
+grebe_status grb_writer_batch_undo(grb_writer *w, grebe_error *err);
+grebe_status grb_writer_snapshot(grb_writer *w, grebe_snapshot **out,
+                                 grebe_error *err);
+void grb_writer_snapshot_free(grebe_snapshot *snapshot);
+grebe_status grb_writer_restore(grb_writer *w, const grebe_snapshot *snapshot,
+                                grebe_error *err);
+grebe_status grb_writer_branch(grb_writer *w, grb_writer **out,
+                               grebe_error *err);
+
+/* ---- hard.c: hard commits ---- */
+
+grebe_status grb_writer_commit(grb_writer *w, grebe_commit_kind kind,
+                               grebe_commit_info *info, grebe_error *err);
+/* Under the mutex, batch or not. */
+grebe_status grb_commit_now(grb_writer *w, grebe_commit_kind kind,
+                            grebe_commit_info *info, grebe_error *err);
+
+/* ---- freeze.c: memory segments to files, files to fewer ---- */
+
+/* Freezes all memory segments of the live list. */
+grebe_status grb_writer_freeze(grb_writer *w, grebe_error *err);
+/* Freezes and merges if the limits say so; failures are counted, and
+ * returned only at twice the memory limit. */
+grebe_status grb_writer_maintain(grb_writer *w, grebe_error *err);
+grebe_status grb_writer_merge(grb_writer *w, grebe_error *err);
+/* Dead documents of a leaf at the present epoch; NULL in *out: none. */
+grebe_status grb_leaf_dead(grb_writer *w, const grb_leaf *leaf,
+                           grb_bitmap **out, grebe_error *err);
+
+/* ---- replay.c: from the folder to the live list ---- */
+
+/* Loads state and log into an empty writer, reusing open segments of `old`
+ * (may be NULL). */
+grebe_status grb_writer_load(grb_writer *w, const grb_list *old,
+                             grebe_error *err);
+/* A reading writer takes in a newer hard commit. */
+grebe_status grb_writer_refresh(grb_writer *w, bool *changed,
+                                grebe_error *err);
+
+#endif
