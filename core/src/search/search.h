@@ -9,14 +9,15 @@
 
 #include "analysis/analysis.h"
 #include "query/tree.h"
+#include "search/bm25.h"
 #include "snapshot/snapshot.h"
 
 /* What a search may spend; checked every 1,024 postings or term visits. */
 typedef struct grb_budget {
-    uint64_t deadline_ns;          /* grb_clock_ns; 0: none */
-    const _Atomic int *cancel;     /* NULL: none */
-    uint64_t work, work_max;       /* postings, terms, documents; 0: none */
-    uint64_t next_check;           /* of `work` */
+    uint64_t deadline_ns;      /* grb_clock_ns; 0: none */
+    const _Atomic int *cancel; /* NULL: none */
+    uint64_t work, work_max;   /* postings, terms, documents; 0: none */
+    uint64_t next_check;       /* of `work` */
 } grb_budget;
 grebe_status grb_budget_check_now(grb_budget *b, grebe_error *err);
 /* Counts n units; DEADLINE, CANCELLED or LIMIT when the time has come. */
@@ -26,12 +27,26 @@ static inline grebe_status grb_budget_spend(grb_budget *b, uint64_t n,
     return b->work < b->next_check ? GREBE_OK : grb_budget_check_now(b, err);
 }
 
+/* Statistics from elsewhere, in place of the snapshot's totals. Each call
+ * returns false for what it does not know: then the snapshot is asked. */
+typedef struct grb_statistics {
+    void *context;
+    bool (*field)(void *context, const grb_field *field,
+                  grb_field_totals *out);
+    bool (*term)(void *context, const grb_field *field, const void *bytes,
+                 size_t size, uint64_t *df);
+} grb_statistics;
+
+/* Fill the first five and leave the rest zero. */
 typedef struct grb_search_context {
     const grb_snapshot *snapshot;
     const grebe_schema *schema; /* the snapshot's */
     grb_arena *arena;
     grb_budget budget;
-    uint64_t blocks_decoded;    /* filled while searching */
+    uint64_t blocks_decoded;          /* filled while searching */
+    const grb_bm25 *bm25;             /* NULL: grb_bm25_default */
+    const grb_statistics *statistics; /* NULL: the snapshot's own */
+    struct grb_scratch *scratch;      /* search's own */
 } grb_search_context;
 
 typedef struct grb_weight grb_weight;
@@ -47,23 +62,23 @@ grebe_status grb_matcher_open(grb_search_context *c, const grb_weight *w,
                               const grb_leaf *leaf, grb_matcher **out,
                               grebe_error *err);
 /* Lower bound of the first match >= min_doc (GRB_NO_DOC: none left). */
-grebe_status grb_matcher_next(grb_matcher *m, uint32_t min_doc,
-                              uint32_t *doc, grebe_error *err);
+grebe_status grb_matcher_next(grb_matcher *m, uint32_t min_doc, uint32_t *doc,
+                              grebe_error *err);
 /* Matches within the window that begins at `base` (a multiple of 4,096;
  * rising): bits, and scores (index doc - base, valid where a bit is set)
  * unless NULL. Deleted documents are not yet taken out. `any` false: none. */
 grebe_status grb_matcher_window(grb_matcher *m, uint32_t base,
-                                uint64_t bits[GRB_WINDOW_WORDS],
-                                float *scores, bool *any, grebe_error *err);
+                                uint64_t bits[GRB_WINDOW_WORDS], float *scores,
+                                bool *any, grebe_error *err);
 
 /* A window of matches that are alive and pass the filters. */
 typedef struct grb_match_window {
     uint32_t leaf_ord;
     const grb_leaf *leaf;
     uint32_t base;
-    uint32_t count;             /* set bits */
+    uint32_t count; /* set bits */
     const uint64_t *bits;
-    const float *scores;        /* NULL if not scored */
+    const float *scores; /* NULL if not scored */
 } grb_match_window;
 
 /* Receives windows in insertion order; `stop` (checked after each call) ends
@@ -92,16 +107,16 @@ grebe_status grb_explain(grb_search_context *c, const grb_weight *w,
 
 /* Terms that a query looks for in a text field, for the highlighter: visited
  * once each, with the phrase they belong to (0: none). */
-typedef struct grb_query_term {
+typedef struct grb_sought_term {
     const char *field;
     const char *bytes;
     uint32_t size;
-    bool prefix;        /* any term that begins with it */
+    bool prefix; /* any term that begins with it */
     float weight;
-} grb_query_term;
+} grb_sought_term;
 grebe_status grb_weight_terms(
     const grb_weight *w,
-    grebe_status (*visit)(void *context, const grb_query_term *term),
+    grebe_status (*visit)(void *context, const grb_sought_term *term),
     void *context);
 
 #endif

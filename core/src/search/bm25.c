@@ -1,0 +1,32 @@
+/* search/bm25.c - statistics to weights and length tables.
+ *
+ * The parts of BM25 that are calculated once a term or once a field; the part
+ * that is calculated once a posting is inline in bm25.h.
+ *
+ * Invariant: no value depends on anything but the arguments.
+ * Threads: any.
+ * Owns: nothing.
+ */
+#include "search/bm25.h"
+
+#include <math.h>
+
+const grb_bm25 grb_bm25_default = {1.2f, 0.75f};
+
+float grb_bm25_idf(uint64_t df, uint64_t doc_count) {
+    double n = (double)GRB_MAX(df, doc_count), d = (double)df;
+    return (float)log(1.0 + (n - d + 0.5) / (d + 0.5));
+}
+
+float grb_bm25_average(uint64_t term_total, uint64_t doc_count) {
+    if (doc_count == 0 || term_total == 0) return 1.0f;
+    return (float)((double)term_total / (double)doc_count);
+}
+
+void grb_bm25_table(const grb_bm25 *p, float average, float inverse[256]) {
+    float k1 = p->k1, b = p->b, rest = 1.0f - b;
+    for (int i = 0; i < 256; i++)
+        inverse[i] =
+            1.0f /
+            (k1 * (rest + b * (float)(int32_t)grb_length_decode[i] / average));
+}

@@ -1,0 +1,203 @@
+/* search/match_column.c - numbers in a range, documents with a value.
+ *
+ * A column is scanned a window at a time; the zone map (least and greatest
+ * value of the window) decides most windows without looking at a value.
+ *
+ * Invariant: bounds are inside the range on both sides.
+ * Threads: one search.
+ * Owns: nothing.
+ */
+#include "search/matcher.h"
+
+typedef struct column_matcher {
+    grb_matcher m;
+    grb_column *column;
+    int64_t lower, upper;
+    bool any;
+} column_matcher;
+
+/* Bits of 64 values; the loop has no branches so that it becomes vectors. */
+static uint64_t values_test(const int64_t *values, uint32_t count,
+                            int64_t lower, int64_t upper) {
+    uint64_t word = 0;
+    for (uint32_t i = 0; i < count; i++)
+        word |= (uint64_t)((values[i] >= lower) & (values[i] <= upper)) << i;
+    return word;
+}
+
+static bool many_test(const grb_column_window *w, uint32_t i, int64_t lower,
+                      int64_t upper) {
+    for (uint32_t k = w->offsets[i]; k < w->offsets[i + 1]; k++)
+        if (w->values[k] >= lower && w->values[k] <= upper) return true;
+    return false;
+}
+
+/* Bits of documents 64 * at .. of the window. */
+static uint64_t word_test(const column_matcher *c, const grb_column_window *w,
+                          uint32_t at, uint32_t count, uint64_t wanted) {
+    uint64_t word = 0;
+    if (!w->offsets)
+        return wanted &
+               values_test(w->values + at * 64, count, c->lower, c->upper);
+    for (; wanted; wanted &= wanted - 1) {
+        uint32_t i = at * 64 + (uint32_t)grb_ctz64(wanted);
+        if (many_test(w, i, c->lower, c->upper))
+            word |= wanted & (~wanted + 1);
+    }
+    return word;
+}
+
+static bool zone_misses(const column_matcher *c, const grb_column_window *w) {
+    return !w->any || (!c->any && (w->max < c->lower || w->min > c->upper));
+}
+
+static grebe_status column_next(grb_matcher *m, uint32_t min_doc,
+                                uint32_t *doc, grebe_error *err) {
+    column_matcher *c = (column_matcher *)m;
+    uint32_t max_doc = m->run->leaf.bounds.max_doc;
+    grebe_status status = GREBE_OK;
+    *doc = GRB_NO_DOC;
+    for (uint64_t base = min_doc & ~(GRB_WINDOW - 1); base < max_doc;
+         base += GRB_WINDOW) {
+        grb_column_window w;
+        GRB_TRY(grb_budget_spend(&m->run->c->budget, 1, err));
+        GRB_TRY(c->column->window(c->column, (uint32_t)base, false, &w, err));
+        if (zone_misses(c, &w)) continue;
+        *doc = GRB_MAX(min_doc, (uint32_t)base);
+        break;
+    }
+done:
+    return status;
+}
+
+/* Takes the window's values into `bits`. */
+static void window_test(const column_matcher *c, const grb_column_window *w,
+                        const grb_within *within, uint64_t *bits) {
+    bool whole = c->any || (w->min >= c->lower && w->max <= c->upper);
+    for (uint32_t at = 0; at * 64 < w->count; at++) {
+        uint32_t count = GRB_MIN(w->count - at * 64, 64);
+        uint64_t wanted =
+            count == 64 ? ~(uint64_t)0 : ((uint64_t)1 << count) - 1;
+        if (!w->all) wanted &= w->present[at];
+        if (within) wanted &= within->bits[at];
+        if (wanted)
+            bits[at] = whole ? wanted : word_test(c, w, at, count, wanted);
+    }
+}
+
+static grebe_status column_eval(grb_matcher *m, uint32_t base,
+                                const grb_within *within, uint64_t *bits,
+                                float *scores, bool *any, grebe_error *err) {
+    column_matcher *c = (column_matcher *)m;
+    grb_column_window w;
+    grebe_status status = GREBE_OK;
+    if (base >= m->run->leaf.bounds.max_doc) goto done;
+    GRB_TRY(c->column->window(c->column, base, false, &w, err));
+    if (zone_misses(c, &w)) goto done;
+    GRB_TRY(c->column->window(c->column, base, true, &w, err));
+    GRB_TRY(grb_budget_spend(&m->run->c->budget, w.count, err));
+    window_test(c, &w, within, bits);
+    if (!grb_bits_any(bits)) goto done;
+    *any = true;
+    if (scores) grb_scores_fill(bits, scores, m->weight->boost);
+done:
+    return status;
+}
+
+/* An ordered number as the bytes of an integer key. */
+static const char *key_number(grb_arena *arena, int64_t v) {
+    uint64_t bits = (uint64_t)v ^ (uint64_t)1 << 63;
+    char bytes[8];
+    for (int i = 0; i < 8; i++) bytes[i] = (char)(bits >> (56 - 8 * i));
+    return grb_arena_copy(arena, bytes, sizeof bytes);
+}
+
+/* An integer key without a column: its bytes are in the order of numbers. */
+static grebe_status key_numbers(grb_leaf_run *run, const grb_weight *w,
+                                uint32_t depth, grb_matcher **out,
+                                grebe_error *err) {
+    grb_arena *arena = run->c->arena;
+    grb_byte_range *r = grb_arena_zero(arena, sizeof *r);
+    if (!r) return grb_error_memory(err, sizeof *r);
+    r->lower = key_number(arena, w->as.column.lower);
+    r->upper = key_number(arena, w->as.column.upper);
+    r->lower_size = r->upper_size = 8;
+    if (!r->lower || !r->upper) return grb_error_memory(err, 8);
+    return grb_match_key_range(run, w, depth, r, out, err);
+}
+
+grebe_status grb_match_column(grb_leaf_run *run, const grb_weight *w,
+                              uint32_t depth, grb_matcher **out,
+                              grebe_error *err) {
+    static const grb_matcher_ops ops = {column_next, column_eval, NULL};
+    grb_segment *s = run->leaf.segment;
+    grebe_status status;
+    grb_column *column;
+    column_matcher *c;
+    GRB_TRY(s->ops->column_open(s, &run->leaf.bounds, w->field->id,
+                                run->c->arena, &column, err));
+    if (!column && grb_weight_is_key(w))
+        return key_numbers(run, w, depth, out, err);
+    if (!column) goto done;
+    c = grb_matcher_alloc(run, w, depth, sizeof *c, &ops,
+                          run->leaf.bounds.max_doc / 2 + 1);
+    if (!c) return grb_error_memory(err, sizeof *c);
+    c->column = column;
+    c->lower = w->as.column.lower;
+    c->upper = w->as.column.upper;
+    c->any = w->as.column.any;
+    *out = &c->m;
+done:
+    return status;
+}
+
+/* ---- documents that have a length: exists on a text field ---- */
+
+typedef struct length_matcher {
+    grb_matcher m;
+    grb_lengths *lengths;
+} length_matcher;
+
+static grebe_status length_next(grb_matcher *m, uint32_t min_doc,
+                                uint32_t *doc, grebe_error *err) {
+    *doc = min_doc < m->run->leaf.bounds.max_doc ? min_doc : GRB_NO_DOC;
+    return GREBE_OK;
+}
+
+static grebe_status length_eval(grb_matcher *m, uint32_t base,
+                                const grb_within *within, uint64_t *bits,
+                                float *scores, bool *any, grebe_error *err) {
+    length_matcher *l = (length_matcher *)m;
+    uint32_t size = grb_window_size(m->run, base);
+    const uint8_t *codes;
+    grebe_status status = GREBE_OK;
+    if (size == 0) goto done;
+    GRB_TRY(grb_lengths_window(l->lengths, m->run, base, err));
+    GRB_TRY(grb_budget_spend(&m->run->c->budget, size, err));
+    codes = l->lengths->codes;
+    if (!codes) goto done;
+    for (uint32_t i = 0; i < size; i++)
+        bits[i >> 6] |= (uint64_t)(codes[i] != 0) << (i & 63);
+    if (within)
+        for (uint32_t w = 0; w < GRB_WINDOW_WORDS; w++)
+            bits[w] &= within->bits[w];
+    if (!grb_bits_any(bits)) goto done;
+    *any = true;
+    if (scores) grb_scores_fill(bits, scores, m->weight->boost);
+done:
+    return status;
+}
+
+grebe_status grb_match_length(grb_leaf_run *run, const grb_weight *w,
+                              uint32_t depth, grb_matcher **out,
+                              grebe_error *err) {
+    static const grb_matcher_ops ops = {length_next, length_eval, NULL};
+    grebe_status status;
+    length_matcher *l = grb_matcher_alloc(run, w, depth, sizeof *l, &ops,
+                                          run->leaf.bounds.max_doc);
+    if (!l) return grb_error_memory(err, sizeof *l);
+    GRB_TRY(grb_lengths_make(run->c, w->field->id, &l->lengths, err));
+    *out = &l->m;
+done:
+    return status;
+}

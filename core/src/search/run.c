@@ -1,0 +1,163 @@
+/* search/run.c - a query under filters over all leaves of a snapshot.
+ *
+ * A leaf's matchers are asked in the order of how many documents they match,
+ * each only for what the ones before left; what is then alive is handed to the
+ * visitor, a window at a time, in insertion order.
+ *
+ * Invariant: a visitor sees no empty window and no dead document.
+ * Threads: one search.
+ * Owns: nothing.
+ */
+#include "search/matcher.h"
+
+/* The matchers of one leaf, rarest first. */
+typedef struct crew {
+    grb_matcher **items;
+    uint32_t count;
+    uint32_t main; /* place of the one that scores; count: none */
+} crew;
+
+static void crew_add(crew *k, grb_matcher *m, bool is_main) {
+    uint32_t at = k->count++;
+    for (; at && k->items[at - 1]->cost > m->cost; at--) {
+        k->items[at] = k->items[at - 1];
+        if (k->main == at - 1) k->main = at;
+    }
+    k->items[at] = m;
+    if (is_main) k->main = at;
+}
+
+/* Opens main and filters; `none`: no document of the leaf can match. */
+static grebe_status crew_open(crew *k, grb_leaf_run *run,
+                              const grb_weight *main,
+                              const grb_weight *const *filters,
+                              size_t filter_count, bool *none,
+                              grebe_error *err) {
+    grebe_status status = GREBE_OK;
+    grb_matcher *m;
+    k->count = 0;
+    k->main = UINT32_MAX;
+    *none = true;
+    if (main) {
+        GRB_TRY(grb_matcher_make(run, main, 0, &m, err));
+        if (!m) goto done;
+        crew_add(k, m, true);
+    }
+    for (size_t i = 0; i < filter_count; i++) {
+        GRB_TRY(grb_matcher_make(run, filters[i], 0, &m, err));
+        if (!m) goto done;
+        crew_add(k, m, false);
+    }
+    *none = false;
+done:
+    return status;
+}
+
+/* The first window >= *base in which all may match; false: none. */
+static grebe_status crew_next(const crew *k, const grb_leaf_run *run,
+                              uint32_t *base, bool *found, grebe_error *err) {
+    grebe_status status = GREBE_OK;
+    uint32_t at = *base, i = 0;
+    *found = false;
+    while (i < k->count) {
+        uint32_t doc;
+        GRB_TRY(grb_matcher_next(k->items[i], at, &doc, err));
+        if (doc == GRB_NO_DOC) goto done;
+        i = i > 0 && doc / GRB_WINDOW != at / GRB_WINDOW ? 0 : i + 1;
+        at = doc;
+    }
+    *base = at & ~(GRB_WINDOW - 1);
+    *found = at < run->leaf.bounds.max_doc;
+done:
+    return status;
+}
+
+/* Matches of one window that are alive, into `bits` (not cleared before). */
+static grebe_status window_run(const crew *k, const grb_leaf_run *run,
+                               uint32_t base, uint64_t *bits, float *scores,
+                               uint32_t *count, grebe_error *err) {
+    grebe_status status = GREBE_OK;
+    uint64_t live[GRB_WINDOW_WORDS], next[GRB_WINDOW_WORDS];
+    grb_within left = {bits, 0};
+    *count = 0;
+    grb_bits_zero(bits);
+    if (k->count == 0) {
+        grb_bits_fill(bits, 0, grb_window_size(run, base));
+        if (scores) grb_scores_fill(bits, scores, 1.0f);
+        GRB_TRY(grb_budget_spend(&run->c->budget, GRB_WINDOW_WORDS, err));
+    }
+    for (uint32_t i = 0; i < k->count; i++) {
+        grb_matcher *m = k->items[i];
+        float *to = i == k->main ? scores : NULL;
+        uint64_t *out = i == 0 ? bits : next;
+        bool some = false;
+        if (i) {
+            left.count = grb_bits_count(bits);
+            grb_bits_zero(next);
+        }
+        GRB_TRY(m->ops->eval(m, base, i ? &left : NULL, out, to, &some, err));
+        if (!some) goto done;
+        if (i)
+            for (uint32_t w = 0; w < GRB_WINDOW_WORDS; w++) bits[w] &= next[w];
+    }
+    if (k->count && k->main == UINT32_MAX && scores)
+        grb_scores_fill(bits, scores, 1.0f);
+    if (grb_leaf_window(&run->leaf, run->c->snapshot->epoch, base, live))
+        for (uint32_t w = 0; w < GRB_WINDOW_WORDS; w++) bits[w] &= live[w];
+    *count = grb_bits_count(bits);
+done:
+    return status;
+}
+
+static grebe_status leaf_windows(const crew *k, const grb_leaf_run *run,
+                                 bool scored, grb_visitor *visitor,
+                                 grebe_error *err) {
+    grebe_status status = GREBE_OK;
+    uint64_t bits[GRB_WINDOW_WORDS];
+    float scores[GRB_WINDOW];
+    uint32_t max_doc = run->leaf.bounds.max_doc;
+    grb_match_window out = {.leaf_ord = run->ord,
+                            .leaf = &run->leaf,
+                            .bits = bits,
+                            .scores = scored ? scores : NULL};
+    for (uint64_t at = 0; at < max_doc && !visitor->stop;) {
+        uint32_t base = (uint32_t)at;
+        bool found;
+        GRB_TRY(crew_next(k, run, &base, &found, err));
+        if (!found) break;
+        GRB_TRY(window_run(k, run, base, bits, scored ? scores : NULL,
+                           &out.count, err));
+        out.base = base;
+        if (out.count) GRB_TRY(visitor->window(visitor->context, &out, err));
+        at = (uint64_t)base + GRB_WINDOW;
+    }
+done:
+    return status;
+}
+
+grebe_status grb_search_run(grb_search_context *c, const grb_weight *main,
+                            const grb_weight *const *filters,
+                            size_t filter_count, bool scored,
+                            grb_visitor *visitor, grebe_error *err) {
+    grebe_status status = GREBE_OK;
+    uint32_t count = grb_snapshot_leaf_count(c->snapshot);
+    crew k = {NULL, 0, UINT32_MAX};
+    k.items = grb_arena_alloc(c->arena, (filter_count + 1) * sizeof *k.items);
+    if (!k.items)
+        return grb_error_memory(err, (filter_count + 1) * sizeof *k.items);
+    for (uint32_t i = 0; i < count && !visitor->stop; i++) {
+        grb_leaf_run *run = NULL;
+        grb_leaf leaf;
+        bool none;
+        grb_snapshot_leaf(c->snapshot, i, &leaf);
+        if (leaf.bounds.max_doc == 0) continue;
+        GRB_TRY(grb_leaf_run_make(c, &leaf, &run, err));
+        GRB_TRY(crew_open(&k, run, main, filters, filter_count, &none, err));
+        if (none) continue;
+        if (visitor->leaf)
+            GRB_TRY(visitor->leaf(visitor->context, i, &run->leaf, err));
+        GRB_TRY(leaf_windows(&k, run, scored, visitor, err));
+    }
+done:
+    return status;
+}
