@@ -322,6 +322,7 @@ def main():
           "\n * of text want to know of a class. Do not edit: run the tool.")
     print(" *\n * Invariant: the data is Unicode 15.0's.")
     print(" * Threads: constant data.\n * Owns: nothing.\n */")
+    print("/* clang-format off */")
     print('#include "analysis/word_break.h"\n')
     names = {w: "GRB_WB_" + w.upper() for w in word_breaks + ["Other"]}
     print("/* The UAX #29 value of each class. */")

@@ -6,6 +6,7 @@
 #include "base/base.h"
 
 typedef struct grb_analyzer grb_analyzer; /* immutable, static or shared */
+typedef struct grb_stems grb_stems;
 
 /* A token. `bytes` points into the text (if no filter changed it) or into the
  * stream's scratch; both live until the stream is reset. Positions begin at 0
@@ -26,6 +27,7 @@ typedef struct grb_tokens {
                               behind it counted */
     uint32_t skipped;      /* terms over GREBE_TERM_SIZE_MAX left out */
     grb_arena scratch;     /* bytes of changed tokens */
+    grb_stems *stems;      /* words met before, if a filter remembers them */
 } grb_tokens;
 
 void grb_tokens_init(grb_tokens *tokens, const grebe_allocator *a);

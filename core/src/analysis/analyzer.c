@@ -76,6 +76,8 @@ void grb_tokens_deinit(grb_tokens *tokens) {
     tokens->items = NULL;
     tokens->count = tokens->capacity = 0;
     grb_arena_deinit(&tokens->scratch);
+    grb_stems_free(tokens->stems, tokens->allocator);
+    tokens->stems = NULL;
 }
 
 /* A text has fewer tokens than bytes, so the sum stays below 2^32. */
@@ -133,12 +135,13 @@ static grebe_status text_prepare(const grb_analyzer *analyzer,
     *out = (grb_text){bytes, (uint32_t)size, any < 0x80};
     bool changes = analyzer->lowers && (capital || !out->ascii);
     if (size == 0 || !(analyzer->copies || changes)) return GREBE_OK;
-    char *copy = grb_arena_alloc(&tokens->scratch, size);
+    char *copy = grb_arena_alloc(&tokens->scratch, size + GRB_TEXT_PADDING);
     if (!copy) return grb_error_memory(err, size);
     if (analyzer->lowers)
         ascii_lower(bytes, size, copy);
     else
         memcpy(copy, bytes, size);
+    memset(copy + size, 0, GRB_TEXT_PADDING);
     out->bytes = copy;
     return GREBE_OK;
 }

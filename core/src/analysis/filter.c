@@ -2,7 +2,7 @@
  *
  * A filter runs over all tokens of a text at once. Bytes are changed where
  * they stand, in the pipeline's copy of the text: tokens do not overlap, and
- * all but a few changes leave the length or shorten it. The few that grow go
+ * all but a few changes leave the length or shorten it. The few that do not go
  * to the stream's arena.
  *
  * Invariant: positions and offsets of a token never change; a removed token
@@ -46,7 +46,7 @@ static inline bool is_caseless(uint8_t lead) {
 static bool token_map_moved(grb_token *token, uint32_t at,
                             uint32_t (*map)(uint32_t, char *),
                             grb_arena *arena) {
-    size_t room = (size_t)token->size * GRB_MAP_GROWTH + GRB_MAP_SIZE;
+    size_t room = (size_t)token->size * GRB_MAP_GROWTH + GRB_TEXT_PADDING;
     char *moved = grb_arena_alloc(arena, room);
     if (!moved) return false;
     uint32_t size = at, code_point;
@@ -157,15 +157,10 @@ static const char stop_words_en[1 << (64 - STOP_SHIFT)][8] = {
 
 static inline bool is_stop_en(const char *bytes, uint32_t size) {
     if (size - 1 >= STOP_SIZE_MAX) return false;
-    uint64_t key = 0, word;
-    memcpy(&key, bytes, size);
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    uint64_t slot = __builtin_bswap64(key) * STOP_FACTOR >> STOP_SHIFT;
-#else
-    uint64_t slot = key * STOP_FACTOR >> STOP_SHIFT;
-#endif
-    memcpy(&word, stop_words_en[slot], 8);
-    return key == word;
+    uint64_t mask = (UINT64_C(1) << size * 8) - 1;
+    uint64_t key = grb_word_load(bytes) & mask;
+    return grb_word_load(stop_words_en[key * STOP_FACTOR >> STOP_SHIFT]) ==
+           key;
 }
 
 static grebe_status stop_en_run(const grb_filter *filter, const grb_text *text,
@@ -181,21 +176,7 @@ static grebe_status stop_en_run(const grb_filter *filter, const grb_text *text,
     return GREBE_OK;
 }
 
-/* ---- stems ---- */
-
-static grebe_status porter_run(const grb_filter *filter, const grb_text *text,
-                               grb_tokens *tokens, grebe_error *err) {
-    (void)filter, (void)text, (void)err;
-    for (uint32_t i = 0; i < tokens->count; i++) {
-        grb_token *token = &tokens->items[i];
-        token->size =
-            grb_porter_stem((char *)(uintptr_t)token->bytes, token->size);
-    }
-    return GREBE_OK;
-}
-
 const grb_filter grb_filter_lower = {lower_run};
 const grb_filter grb_filter_fold = {fold_run};
 const grb_filter grb_filter_possessive = {possessive_run};
 const grb_filter grb_filter_stop_en = {stop_en_run};
-const grb_filter grb_filter_porter = {porter_run};

@@ -7,6 +7,9 @@
 
 #define GRB_TOKEN_UNITS_MAX 255u /* Lucene's longest token, UTF-16 units */
 #define GRB_FILTERS_MAX 4
+#define GRB_TEXT_PADDING                            \
+    16u /* bytes behind a copy that may be read and \
+           written back */
 
 /* What is tokenized: the caller's text, or a copy that filters may change
  * (then lower-cased in its ASCII letters if the analyzer wants that). Offsets
@@ -56,7 +59,7 @@ grebe_status grb_whole_run(const grb_tokenizer *tokenizer,
                            const grb_text *text, grb_tokens *tokens,
                            grebe_error *err);
 
-/* Filters (filter.c). */
+/* Filters (filter.c, stems.c). */
 extern const grb_filter grb_filter_lower;      /* simple, per code point */
 extern const grb_filter grb_filter_fold;       /* full case folding */
 extern const grb_filter grb_filter_possessive; /* a final 's */
@@ -66,10 +69,28 @@ extern const grb_filter grb_filter_porter;     /* English stems */
 /* Stems a lower-case word in place; returns its new size (porter.c). */
 uint32_t grb_porter_stem(char *word, uint32_t size);
 
+void grb_stems_free(grb_stems *stems, const grebe_allocator *a);
+
+/* Eight bytes as a number, the first the lowest. */
+static inline uint64_t grb_word_load(const void *at) {
+    uint64_t w;
+    memcpy(&w, at, 8);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    w = __builtin_bswap64(w);
+#endif
+    return w;
+}
+static inline void grb_word_store(void *at, uint64_t w) {
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    w = __builtin_bswap64(w);
+#endif
+    memcpy(at, &w, 8);
+}
+
 /* Simple lower case of a code point, encoded; returns the length. */
 uint32_t grb_lower_map(uint32_t code_point, char *out);
 /* Room of a mapped code point, and how much longer a text may become. */
-#define GRB_MAP_SIZE 16
+#define GRB_MAP_SIZE 16u
 #define GRB_MAP_GROWTH 3
 
 /* Makes room for one token more; false if memory is refused. */

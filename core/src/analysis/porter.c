@@ -13,60 +13,66 @@
  */
 #include "analysis/pipeline.h"
 
+/* Which bytes are consonants is asked all the time: a bit each, made once and
+ * kept up. Of longer words the last 64 bytes have bits, for no rule reaches
+ * further back; of the rest it is known how it counts. */
+#define BITS 64u
+
 typedef struct word {
     char *bytes;
     uint32_t size; /* of the whole */
     uint32_t stem; /* of what stands before the suffix found last */
+    uint32_t head; /* bytes without bits */
+    uint32_t head_measure;
+    bool head_vowel;
+    uint64_t consonants;
 } word;
 
-typedef struct rule {
-    const char *suffix;
-    const char *to;
-} rule;
+static const bool vowel_of[256] = {
+    ['a'] = true, ['e'] = true, ['i'] = true, ['o'] = true, ['u'] = true};
 
-/* y is a vowel behind a consonant: y-y-y alternates, hence the count. */
-static bool is_consonant(const word *w, uint32_t i) {
-    switch (w->bytes[i]) {
-    case 'a':
-    case 'e':
-    case 'i':
-    case 'o':
-    case 'u':
-        return false;
-    case 'y':
-        break;
-    default:
-        return true;
+/* A y is a consonant at the beginning and behind a vowel. */
+static void consonants_find(word *w) {
+    bool consonant = false, before;
+    for (uint32_t i = 0; i < w->size; i++) {
+        uint8_t byte = (uint8_t)w->bytes[i];
+        before = consonant;
+        consonant = byte == 'y' ? !before : !vowel_of[byte];
+        if (i >= w->head)
+            w->consonants |= (uint64_t)consonant << (i - w->head);
+        if (GRB_UNLIKELY(w->head)) {
+            if (i < w->head) w->head_vowel |= !consonant;
+            if (i > 0 && i <= w->head) w->head_measure += consonant && !before;
+        }
     }
-    uint32_t first = i;
-    while (first > 0 && w->bytes[first - 1] == 'y') first--;
-    bool consonant = first == 0 || !is_consonant(w, first - 1);
-    return (i - first) % 2 == 0 ? consonant : !consonant;
 }
 
-/* The measure m of the first `size` bytes, [C](VC){m}[V]; no more than
- * `enough` is counted. */
-static uint32_t measure(const word *w, uint32_t size, uint32_t enough) {
-    uint32_t m = 0;
-    bool was_vowel = false, consonant = false;
-    for (uint32_t i = 0; i < size && m < enough; i++) {
-        consonant =
-            w->bytes[i] == 'y' ? i == 0 || !consonant : is_consonant(w, i);
-        m += was_vowel && consonant;
-        was_vowel = !consonant;
-    }
-    return m;
+static inline uint64_t bits_below(const word *w, uint32_t size) {
+    uint32_t n = size - w->head;
+    return n >= BITS ? UINT64_MAX : (UINT64_C(1) << n) - 1;
 }
 
-static bool has_vowel(const word *w, uint32_t size) {
-    for (uint32_t i = 0; i < size; i++)
-        if (!is_consonant(w, i)) return true;
-    return false;
+static inline bool is_consonant(const word *w, uint32_t i) {
+    return w->consonants >> (i - w->head) & 1;
+}
+
+/* The measure m of the first `size` bytes, [C](VC){m}[V], 2 standing for
+ * more as well: no rule asks further. */
+static inline uint32_t measure(const word *w, uint32_t size) {
+    uint64_t below = bits_below(w, size);
+    uint64_t ends = w->consonants & (~w->consonants << 1) & below;
+    ends &= ~UINT64_C(1); /* nothing stands before the first */
+    uint32_t m = w->head_measure + (ends != 0) + ((ends & (ends - 1)) != 0);
+    return GRB_MIN(m, 2);
+}
+
+static inline bool has_vowel(const word *w, uint32_t size) {
+    return w->head_vowel || (~w->consonants & bits_below(w, size));
 }
 
 /* Ends in two equal consonants; bytes of longer characters are not taken for
  * a character. */
-static bool ends_double(const word *w) {
+static inline bool ends_double(const word *w) {
     uint32_t n = w->size;
     return n >= 2 && w->bytes[n - 1] == w->bytes[n - 2] &&
            (w->bytes[n - 1] & 0x80) == 0 && is_consonant(w, n - 1);
@@ -74,15 +80,14 @@ static bool ends_double(const word *w) {
 
 /* The first `size` bytes end consonant, vowel, consonant, the last none of
  * w, x, y: "hop", not "snow". */
-static bool ends_short(const word *w, uint32_t size) {
+static inline bool ends_short(const word *w, uint32_t size) {
     if (size < 3) return false;
     char last = w->bytes[size - 1];
-    return is_consonant(w, size - 1) && !is_consonant(w, size - 2) &&
-           is_consonant(w, size - 3) && last != 'w' && last != 'x' &&
-           last != 'y';
+    return (w->consonants >> (size - 3 - w->head) & 7) == 5 && last != 'w' &&
+           last != 'x' && last != 'y';
 }
 
-static bool ends_with(word *w, const char *suffix) {
+static inline bool ends_with(word *w, const char *suffix) {
     uint32_t size = (uint32_t)strlen(suffix);
     if (size > w->size || memcmp(w->bytes + w->size - size, suffix, size) != 0)
         return false;
@@ -90,10 +95,29 @@ static bool ends_with(word *w, const char *suffix) {
     return true;
 }
 
-static void suffix_set(word *w, const char *to) {
+/* No suffix has a y. */
+static inline void suffix_set(word *w, const char *to) {
     uint32_t size = (uint32_t)strlen(to);
-    memcpy(w->bytes + w->stem, to, size);
+    for (uint32_t i = 0; i < size; i++) {
+        uint64_t bit = UINT64_C(1) << (w->stem + i - w->head);
+        w->bytes[w->stem + i] = to[i];
+        w->consonants &= ~bit;
+        if (!vowel_of[(uint8_t)to[i]]) w->consonants |= bit;
+    }
     w->size = w->stem + size;
+}
+
+static inline void suffix_add(word *w, const char *more) {
+    w->stem = w->size;
+    suffix_set(w, more);
+}
+
+/* True if the suffix is there, whether the measure lets it go or not: the
+ * first rule that fits is the only one tried. */
+static inline bool replaces(word *w, const char *suffix, const char *to) {
+    if (!ends_with(w, suffix)) return false;
+    if (measure(w, w->stem) > 0) suffix_set(w, to);
+    return true;
 }
 
 /* Plurals, -ed and -ing. */
@@ -107,96 +131,72 @@ static void step_1ab(word *w) {
             w->size--;
     }
     if (ends_with(w, "eed")) {
-        if (measure(w, w->stem, 1) > 0) w->size--;
+        if (measure(w, w->stem) > 0) w->size--;
         return;
     }
     if (!(ends_with(w, "ed") || ends_with(w, "ing")) || !has_vowel(w, w->stem))
         return;
     w->size = w->stem;
     if (ends_with(w, "at") || ends_with(w, "bl") || ends_with(w, "iz")) {
-        w->bytes[w->size++] = 'e';
+        suffix_add(w, "e");
     } else if (ends_double(w)) {
         char last = w->bytes[w->size - 1];
         if (last != 'l' && last != 's' && last != 'z') w->size--;
-    } else if (measure(w, w->size, 2) == 1 && ends_short(w, w->size)) {
-        w->bytes[w->size++] = 'e';
+    } else if (measure(w, w->size) == 1 && ends_short(w, w->size)) {
+        suffix_add(w, "e");
     }
 }
 
 static void step_1c(word *w) {
-    if (ends_with(w, "y") && has_vowel(w, w->stem))
-        w->bytes[w->size - 1] = 'i';
+    if (ends_with(w, "y") && has_vowel(w, w->stem)) suffix_set(w, "i");
 }
 
-/* The first rule whose suffix fits is the only one tried. */
-static void rules_apply(word *w, const rule *rules, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        if (!ends_with(w, rules[i].suffix)) continue;
-        if (measure(w, w->stem, 1) > 0) suffix_set(w, rules[i].to);
-        return;
-    }
-}
-
-/* The lists of a step are kept apart by the last letter but one (step 2) or
- * the last (step 3), so that most words compare with few suffixes. */
-#define RULES_APPLY(w, ...)                        \
-    do {                                           \
-        static const rule rules[] = {__VA_ARGS__}; \
-        rules_apply(w, rules, GRB_COUNT(rules));   \
-    } while (0)
-
-/* Double suffixes to single ones. */
-static void step_2(word *w) {
-    if (w->size < 2) return;
+/* Double suffixes to single ones. The suffixes of a step are kept apart by the
+ * last letter but one (step 2) or the last (step 3), so that a word is
+ * compared with few. */
+static bool step_2(word *w) {
+    if (w->size < 2) return false;
     switch (w->bytes[w->size - 2]) {
     case 'a':
-        RULES_APPLY(w, {"ational", "ate"}, {"tional", "tion"});
-        break;
+        return replaces(w, "ational", "ate") || replaces(w, "tional", "tion");
     case 'c':
-        RULES_APPLY(w, {"enci", "ence"}, {"anci", "ance"});
-        break;
+        return replaces(w, "enci", "ence") || replaces(w, "anci", "ance");
     case 'e':
-        RULES_APPLY(w, {"izer", "ize"});
-        break;
-    case 'l':
-        RULES_APPLY(w, {"bli", "ble"}, {"alli", "al"}, {"entli", "ent"},
-                    {"eli", "e"}, {"ousli", "ous"});
-        break;
-    case 'o':
-        RULES_APPLY(w, {"ization", "ize"}, {"ation", "ate"}, {"ator", "ate"});
-        break;
-    case 's':
-        RULES_APPLY(w, {"alism", "al"}, {"iveness", "ive"}, {"fulness", "ful"},
-                    {"ousness", "ous"});
-        break;
-    case 't':
-        RULES_APPLY(w, {"aliti", "al"}, {"iviti", "ive"}, {"biliti", "ble"});
-        break;
+        return replaces(w, "izer", "ize");
     case 'g':
-        RULES_APPLY(w, {"logi", "log"});
-        break;
+        return replaces(w, "logi", "log");
+    case 'l':
+        return replaces(w, "bli", "ble") || replaces(w, "alli", "al") ||
+               replaces(w, "entli", "ent") || replaces(w, "eli", "e") ||
+               replaces(w, "ousli", "ous");
+    case 'o':
+        return replaces(w, "ization", "ize") || replaces(w, "ation", "ate") ||
+               replaces(w, "ator", "ate");
+    case 's':
+        return replaces(w, "alism", "al") || replaces(w, "iveness", "ive") ||
+               replaces(w, "fulness", "ful") || replaces(w, "ousness", "ous");
+    case 't':
+        return replaces(w, "aliti", "al") || replaces(w, "iviti", "ive") ||
+               replaces(w, "biliti", "ble");
     default:
-        break;
+        return false;
     }
 }
 
 /* -ic-, -full, -ness and the like. */
-static void step_3(word *w) {
+static bool step_3(word *w) {
     switch (w->bytes[w->size - 1]) {
     case 'e':
-        RULES_APPLY(w, {"icate", "ic"}, {"ative", ""}, {"alize", "al"});
-        break;
+        return replaces(w, "icate", "ic") || replaces(w, "ative", "") ||
+               replaces(w, "alize", "al");
     case 'i':
-        RULES_APPLY(w, {"iciti", "ic"});
-        break;
+        return replaces(w, "iciti", "ic");
     case 'l':
-        RULES_APPLY(w, {"ical", "ic"}, {"ful", ""});
-        break;
+        return replaces(w, "ical", "ic") || replaces(w, "ful", "");
     case 's':
-        RULES_APPLY(w, {"ness", ""});
-        break;
+        return replaces(w, "ness", "");
     default:
-        break;
+        return false;
     }
 }
 
@@ -237,18 +237,18 @@ static bool suffix_find(word *w) {
 }
 
 static void step_4(word *w) {
-    if (w->size >= 2 && suffix_find(w) && measure(w, w->stem, 2) > 1)
+    if (w->size >= 2 && suffix_find(w) && measure(w, w->stem) > 1)
         w->size = w->stem;
 }
 
 /* A final -e, and -ll to -l. */
 static void step_5(word *w) {
     if (w->bytes[w->size - 1] == 'e') {
-        uint32_t m = measure(w, w->size - 1, 2);
+        uint32_t m = measure(w, w->size - 1);
         if (m > 1 || (m == 1 && !ends_short(w, w->size - 1))) w->size--;
     }
     if (w->bytes[w->size - 1] == 'l' && ends_double(w) &&
-        measure(w, w->size, 2) > 1)
+        measure(w, w->size) > 1)
         w->size--;
 }
 
@@ -265,12 +265,12 @@ static bool is_short(const char *bytes, uint32_t size) {
 
 uint32_t grb_porter_stem(char *bytes, uint32_t size) {
     if (is_short(bytes, size)) return size;
-    word w = {bytes, size, 0};
+    word w = {
+        .bytes = bytes, .size = size, .head = size > BITS ? size - BITS : 0};
+    consonants_find(&w);
     step_1ab(&w);
     step_1c(&w);
-    if (w.size < 2) return w.size;
-    step_2(&w);
-    step_3(&w);
+    (void)(step_2(&w), step_3(&w));
     step_4(&w);
     step_5(&w);
     return w.size;

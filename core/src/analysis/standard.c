@@ -48,15 +48,6 @@ static const uint8_t kind_of[256] = {
 
 #define BYTES(byte) (UINT64_C(0x0101010101010101) * (byte))
 
-static inline uint64_t word_load(const uint8_t *at) {
-    uint64_t w;
-    memcpy(&w, at, 8);
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    w = __builtin_bswap64(w);
-#endif
-    return w;
-}
-
 /* The top bit of each byte that is no ASCII letter or digit. The top bits are
  * taken out first, so no sum carries into the next byte. */
 static inline uint64_t others_find(uint64_t w) {
@@ -71,7 +62,7 @@ static inline uint64_t others_find(uint64_t w) {
 static inline uint32_t run_end(const uint8_t *text, uint32_t at,
                                uint32_t size) {
     while (size - at >= 8) {
-        uint64_t others = others_find(word_load(text + at));
+        uint64_t others = others_find(grb_word_load(text + at));
         if (others) return at + (uint32_t)grb_ctz64(others) / 8;
         at += 8;
     }

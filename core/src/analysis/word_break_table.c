@@ -7,6 +7,7 @@
  * Threads: constant data.
  * Owns: nothing.
  */
+/* clang-format off */
 #include "analysis/word_break.h"
 
 /* The UAX #29 value of each class. */
