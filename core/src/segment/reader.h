@@ -234,6 +234,9 @@ struct grb_segment {
     _Atomic uint64_t blocks_decoded, stored_blocks; /* counters */
 };
 
+/* The next id of a segment, from 1. Any thread. (segment/totals.c) */
+uint64_t grb_segment_id_next(void);
+
 static inline void grb_segment_acquire(grb_segment *s) {
     atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
 }
