@@ -18,7 +18,7 @@ static grebe_status header_fill(grb_writer *w, uint64_t number,
     grb_snapshot *s = grb_line_slot(w->line);
     if (!s)
         return grb_error(err, GREBE_LIMIT,
-                         "no room for one more live snapshot: 65,000 are "
+                         "no room for one more live snapshot: 65,532 are "
                          "held, or memory is out");
     s->epoch = w->epoch++;
     s->number = number;

@@ -16,7 +16,7 @@
  */
 #include "snapshot/snapshot.h"
 
-#define SLOT_COUNT_MAX 65000u
+#define SLOT_COUNT_MAX 65532u /* 14 chunks; 0xffff means nothing */
 #define SLOT_NONE UINT32_MAX
 #define SLOT_CHUNK_FIRST 4u
 #define SLOT_CHUNKS 15u
