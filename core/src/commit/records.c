@@ -127,7 +127,7 @@ static grebe_status schema_replay(reading *r, grebe_error *err) {
         status = record_corrupt(r, "bytes behind a schema", err);
     if (status == GREBE_OK)
         status = r->replay->schema(r->replay->context, schema, err);
-    grebe_schema_release(schema);
+    grb_schema_release(schema);
     return status;
 }
 

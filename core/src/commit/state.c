@@ -206,7 +206,7 @@ done:
 }
 
 void grb_state_deinit(const grebe_allocator *a, grb_state *state) {
-    grebe_schema_release(state->schema);
+    grb_schema_release(state->schema);
     if (state->segments)
         grb_free(a, state->segments,
                  state->segment_count * sizeof *state->segments);
