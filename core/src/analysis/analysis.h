@@ -41,7 +41,8 @@ const char *grb_analyzer_name(const grb_analyzer *analyzer);
 const char *grb_analyzer_names(void);
 
 /* Replaces the content of `tokens` by the tokens of `text` (valid UTF-8).
- * MEMORY. */
+ * MEMORY; LIMIT for a text of 2 GiB or more. After a failure there are no
+ * tokens. */
 grebe_status grb_analyze(const grb_analyzer *analyzer, const char *text,
                          size_t size, grb_tokens *tokens, grebe_error *err);
 
