@@ -342,3 +342,15 @@ grebe_status grb_match_phrase(grb_leaf_run *run, const grb_weight *w,
 done:
     return status;
 }
+
+grebe_status grb_match_phrase_freq(grb_leaf_run *run, const grb_weight *w,
+                                   uint32_t doc, float *freq,
+                                   grebe_error *err) {
+    grb_matcher *m = NULL;
+    grebe_status status;
+    *freq = 0.0f;
+    GRB_TRY(grb_match_phrase(run, w, 0, &m, err));
+    if (m) GRB_TRY(phrase_freq((phrase_matcher *)m, doc, false, freq, err));
+done:
+    return status;
+}

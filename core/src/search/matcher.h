@@ -119,6 +119,10 @@ grb_matcher_opener grb_match_term, grb_match_bool, grb_match_dismax,
     grb_match_constant, grb_match_all, grb_match_phrase, grb_match_terms,
     grb_match_key, grb_match_column, grb_match_length;
 
+/* match_phrase.c: the frequency of a phrase in one document. */
+grebe_status grb_match_phrase_freq(grb_leaf_run *run, const grb_weight *w,
+                                   uint32_t doc, float *freq,
+                                   grebe_error *err);
 /* match_terms.c: documents whose key bytes lie in a range. */
 grebe_status grb_match_key_range(grb_leaf_run *run, const grb_weight *w,
                                  uint32_t depth, const grb_byte_range *range,
