@@ -41,10 +41,10 @@ static inline grebe_query *oracle_phrase(const json_t *p) {
             json_t *t = json_is_array(slot) ? json_array_get(slot, k) : slot;
             terms[count].bytes = json_string_value(t);
             terms[count].size = json_string_length(t);
-            terms[count++].position =
-                positions
-                    ? (uint32_t)json_integer_value(json_array_get(positions, i))
-                    : (uint32_t)i;
+            terms[count++].position = positions
+                                          ? (uint32_t)json_integer_value(
+                                                json_array_get(positions, i))
+                                          : (uint32_t)i;
         }
     }
     oracle_must(grebe_query_phrase_terms(
@@ -120,9 +120,9 @@ static inline grebe_query *oracle_range(const json_t *r) {
     if (oracle_value(json_object_get(r, range.upper_open ? "lt" : "lte"),
                      &upper))
         range.upper = &upper;
-    oracle_must(grebe_query_range(oracle_text(r, "field", NULL), &range, &q,
-                                  &err),
-                &err);
+    oracle_must(
+        grebe_query_range(oracle_text(r, "field", NULL), &range, &q, &err),
+        &err);
     return q;
 }
 

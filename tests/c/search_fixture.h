@@ -40,8 +40,8 @@ static inline model_segment *fixture_leaf(fixture *f, uint32_t block_size) {
 
 /* After all documents are added; views may be set in f->list afterwards. */
 static inline void fixture_seal(fixture *f) {
-    f->list = (grb_list *)calloc(1, sizeof *f->list + f->leaf_count *
-                                                          sizeof(grb_leaf));
+    f->list = (grb_list *)calloc(1, sizeof *f->list +
+                                        f->leaf_count * sizeof(grb_leaf));
     if (!f->list) abort();
     f->list->count = f->leaf_count;
     for (uint32_t i = 0; i < f->leaf_count; i++) {
@@ -82,9 +82,8 @@ typedef struct fixture_hits {
     size_t count, capacity;
 } fixture_hits;
 
-static inline grebe_status fixture_window(void *context,
-                                          const grb_match_window *w,
-                                          grebe_error *err) {
+static inline grebe_status
+fixture_window(void *context, const grb_match_window *w, grebe_error *err) {
     fixture_hits *h = (fixture_hits *)context;
     uint32_t seen = 0;
     for (uint32_t i = 0; i < GRB_WINDOW; i++) {

@@ -17,8 +17,7 @@ typedef struct collection {
     grb_bm25 bm25;
 } collection;
 
-static void document_add(collection *c, grb_tokens *tokens,
-                         const char *text) {
+static void document_add(collection *c, grb_tokens *tokens, const char *text) {
     fixture *f = &c->f;
     grebe_error err;
     if (c->count % c->per_leaf == 0)
@@ -80,8 +79,7 @@ static void collection_close(collection *c) {
 static size_t hits_best(const fixture_hits *h, const bool *taken) {
     size_t best = SIZE_MAX;
     for (size_t i = 0; i < h->count; i++)
-        if (!taken[i] &&
-            (best == SIZE_MAX || h->scores[i] > h->scores[best]))
+        if (!taken[i] && (best == SIZE_MAX || h->scores[i] > h->scores[best]))
             best = i;
     return best;
 }
@@ -109,8 +107,8 @@ static int answer_compare(collection *c, const json_t *line,
         float score = (float)json_number_value(json_array_get(hit, 1));
         size_t at = hits_best(h, taken);
         uint64_t place = h->places[at];
-        const char *have = c->ids[(place >> 32) * c->per_leaf +
-                                  (uint32_t)place];
+        const char *have =
+            c->ids[(place >> 32) * c->per_leaf + (uint32_t)place];
         taken[at] = true;
         if (strcmp(want, have) == 0 && score == h->scores[at]) continue;
         printf("%s: rank %zu is %s %.9g, not %s %.9g\n", id, i, have,
