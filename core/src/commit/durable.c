@@ -21,12 +21,15 @@
 
 typedef struct search {
     bool root, more, first_log;
+    bool leftovers; /* of a creation, if there is nothing else */
 } search;
 
 static void search_visit(void *context, const char *name) {
     search *s = context;
     uint64_t number;
-    switch (grb_file_name_parse(name, &number)) {
+    grb_file_kind kind = grb_file_name_parse(name, &number);
+    s->leftovers |= kind != GRB_FILE_OTHER;
+    switch (kind) {
     case GRB_FILE_ROOT:
         s->root = true;
         break;
@@ -47,19 +50,25 @@ static void search_visit(void *context, const char *name) {
     }
 }
 
+static grebe_status folder_search(grb_directory *d, search *s, bool *exists,
+                                  grebe_error *err) {
+    char name[32];
+    memset(s, 0, sizeof *s);
+    *exists = false;
+    grebe_status status = d->ops->list(d, search_visit, s, err);
+    if (status != GREBE_OK) return status;
+    *exists = s->root || s->more;
+    if (*exists || !s->first_log) return GREBE_OK;
+    grb_log_file_name(FIRST_LOG, name);
+    return grb_log_used(d, name, exists, err);
+}
+
 /* Leftovers of a creation that was cut short do not count: they hold nothing
  * that anybody committed. */
 grebe_status grb_durable_exists(grb_directory *d, bool *exists,
                                 grebe_error *err) {
-    search s = {false, false, false};
-    char name[32];
-    *exists = false;
-    grebe_status status = d->ops->list(d, search_visit, &s, err);
-    if (status != GREBE_OK) return status;
-    *exists = s.root || s.more;
-    if (*exists || !s.first_log) return GREBE_OK;
-    grb_log_file_name(FIRST_LOG, name);
-    return grb_log_used(d, name, exists, err);
+    search s;
+    return folder_search(d, &s, exists, err);
 }
 
 /* ---- creating ---- */
@@ -71,13 +80,19 @@ static void uuid_make(uint8_t out[16]) {
     out[8] = (uint8_t)((out[8] & 0x3f) | 0x80);
 }
 
-static void first_files_remove(grb_directory *dir) {
+/* The root goes first, and for good, before what it names: else a power cut
+ * could bring it back alone. */
+static grebe_status first_files_remove(grb_directory *dir, grebe_error *err) {
     char name[32];
+    (void)dir->ops->remove(dir, GRB_ROOT_NAME, NULL);
+    grebe_status status = grb_directory_sync(dir, err);
+    if (status != GREBE_OK) return status;
     (void)dir->ops->remove(dir, GRB_ROOT_NEW_NAME, NULL);
     grb_state_file_name(FIRST_STATE, name);
     (void)dir->ops->remove(dir, name, NULL);
     grb_log_file_name(FIRST_LOG, name);
     (void)dir->ops->remove(dir, name, NULL);
+    return GREBE_OK;
 }
 
 static void first_root_fill(grb_durable *d, uint64_t checksum) {
@@ -129,7 +144,8 @@ grebe_status grb_durable_create(grb_directory *dir, const grb_state *state,
                                 grb_durable **out, grebe_error *err) {
     const grebe_allocator *a = dir->allocator;
     grebe_status status = GREBE_OK;
-    bool exists = false, renamed = false, began = false;
+    bool exists = false, began = false;
+    search found;
     grb_durable *d = grb_alloc_zero(a, sizeof *d);
     if (!d) return grb_error_memory(err, sizeof *d);
     d->directory = dir;
@@ -137,16 +153,15 @@ grebe_status grb_durable_create(grb_directory *dir, const grb_state *state,
     grb_buf_init(&d->state_bytes, a, 0);
     grb_buf_init(&d->scratch, a, 0);
     uuid_make(d->root.uuid);
-    GRB_TRY(grb_durable_exists(dir, &exists, err));
+    GRB_TRY(folder_search(dir, &found, &exists, err));
     if (exists) {
         status = grb_error(err, GREBE_STATE, "the folder has an index");
         goto done;
     }
     GRB_TRY(first_state_encode(d, state, err));
-    first_files_remove(dir);
+    if (found.leftovers) GRB_TRY(first_files_remove(dir, err));
     began = true;
     GRB_TRY(first_files_write(d, err));
-    renamed = true;
     GRB_TRY(dir->ops->rename(dir, GRB_ROOT_NEW_NAME, GRB_ROOT_NAME, err));
     GRB_TRY(grb_directory_sync(dir, err));
     grb_log_acknowledge(&d->log);
@@ -158,8 +173,7 @@ grebe_status grb_durable_create(grb_directory *dir, const grb_state *state,
 done:
     if (status != GREBE_OK) {
         grb_durable_close(d);
-        if (renamed) (void)dir->ops->remove(dir, GRB_ROOT_NAME, NULL);
-        if (began) first_files_remove(dir);
+        if (began) (void)first_files_remove(dir, NULL);
     }
     return status;
 }

@@ -213,7 +213,8 @@ done:
 static grebe_status file_sync_named(grb_directory *dir, const char *name,
                                     grebe_error *err) {
     grb_file *f = NULL;
-    grebe_status status = dir->ops->file_open(dir, name, false, false, &f, err);
+    grebe_status status =
+        dir->ops->file_open(dir, name, false, false, &f, err);
     if (status != GREBE_OK) return status;
     status = grb_file_sync(f, err);
     dir->ops->file_close(f);
@@ -242,6 +243,8 @@ grebe_status grb_durable_root_settle(grb_durable *d, grebe_error *err) {
     grebe_status status = GREBE_OK;
     if ((d->root.flags & GRB_FLAG_UNSYNCED) && !d->directory->sync_off)
         GRB_TRY(named_files_sync(d, err));
+    else /* the root's name may be as new as its bytes */
+        GRB_TRY(grb_directory_sync(d->directory, err));
     GRB_TRY(grb_root_rewrite(d->directory, &d->root, err));
     d->root.copy_good[0] = d->root.copy_good[1] = true;
 done:
