@@ -21,6 +21,11 @@ typedef struct grb_term_key {
 
 void grb_term_key_make(const void *bytes, uint32_t size, uint32_t field,
                        grb_term_key *out);
+/* The same for `count` tokens at once, without a branch that depends on their
+ * sizes. 8 bytes before a token may be read if it begins outside
+ * [text, text + 8): tokens lie in one text or in an arena. */
+void grb_term_keys_make(const grb_token *tokens, uint32_t count,
+                        uint32_t field, const char *text, grb_term_key *out);
 /* A seeded hash of a unique key: tables never use grb_key's own hash, which
  * anybody can compute. */
 uint32_t grb_term_hash_key(const void *bytes, uint32_t size);

@@ -47,29 +47,64 @@ static inline uint64_t fold(uint64_t a, uint64_t b) {
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-void grb_term_key_make(const void *bytes, uint32_t size, uint32_t field,
-                       grb_term_key *out) {
-    const uint8_t *at = bytes;
-    uint64_t a, b;
+typedef struct seed_pair {
+    uint64_t s0, s1;
+} seed_pair;
+
+static inline uint32_t words_hash(uint64_t a, uint64_t b, uint32_t size,
+                                  uint32_t field, seed_pair s) {
+    uint64_t place = (uint64_t)field << 32 | size;
+    return (uint32_t)fold(fold(a ^ s.s0, b ^ s.s1) ^ place ^ s.s1,
+                          0x9e3779b97f4a7c15u ^ s.s0);
+}
+
+static void key_make(const uint8_t *at, uint32_t size, uint32_t field,
+                     seed_pair s, grb_term_key *out) {
+    uint64_t a, b = 0;
     if (size < 8) {
         a = out->words[0] = word_load_part(at, size);
-        b = out->words[1] = 0;
     } else if (size <= GRB_TERM_INLINE) {
         a = out->words[0] = word_load(at);
-        b = out->words[1] =
-            size == 8 ? 0 : word_load(at + size - 8) >> (8 * (16 - size));
+        if (size > 8) b = word_load(at + size - 8) >> (8 * (16 - size));
     } else {
         out->words[0] = word_load(at);
-        out->words[1] = 0;
-        a = grb_hash(at, size, seed(0));
-        b = 0;
+        a = grb_hash(at, size, s.s0);
     }
-    uint64_t place = (uint64_t)field << 32 | size;
-    uint64_t s0 = seed(0), s1 = seed(1);
-    out->hash = (uint32_t)fold(fold(a ^ s0, b ^ s1) ^ place ^ s1,
-                               0x9e3779b97f4a7c15u ^ s0);
+    out->words[1] = b;
+    out->hash = words_hash(a, b, size, field, s);
     out->bytes = at;
     out->size = size;
+}
+
+void grb_term_key_make(const void *bytes, uint32_t size, uint32_t field,
+                       grb_term_key *out) {
+    key_make(bytes, size, field, (seed_pair){seed(0), seed(1)}, out);
+}
+
+void grb_term_keys_make(const grb_token *tokens, uint32_t count,
+                        uint32_t field, const char *text, grb_term_key *out) {
+    seed_pair s = {seed(0), seed(1)};
+    for (uint32_t i = 0; i < count; i++, out++) {
+        const uint8_t *at = (const uint8_t *)tokens[i].bytes;
+        uint32_t size = tokens[i].size;
+        if (GRB_UNLIKELY(size - 1 >= GRB_TERM_INLINE ||
+                         (uintptr_t)at - (uintptr_t)text < 8)) {
+            key_make(at, size, field, s, out);
+            continue;
+        }
+        /* `tail` is the last 8 bytes that end with the token. */
+        uint64_t tail = word_load(at + size - 8);
+        uint32_t wide = size > 8;
+        uint64_t head = word_load(wide ? at : at + size - 8);
+        uint32_t narrow = wide ? 0 : 64 - 8 * size;
+        uint64_t a = head >> narrow;
+        uint64_t b = wide ? tail >> ((128 - 8 * size) & 63) : 0;
+        out->words[0] = a;
+        out->words[1] = b;
+        out->hash = words_hash(a, b, size, field, s);
+        out->bytes = at;
+        out->size = size;
+    }
 }
 
 uint32_t grb_term_hash_key(const void *bytes, uint32_t size) {

@@ -11,6 +11,7 @@
  */
 #include "invert/inverter.h"
 
+#define SMALL_FIELD 512u /* terms */
 #define POSITION_GAP 100u
 #define POSITION_MAX ((uint64_t)INT32_MAX)
 
@@ -21,14 +22,17 @@ static void table_insert(uint64_t *slots, uint32_t mask, uint32_t hash,
     slots[at] = (uint64_t)hash << 32 | (place + 1);
 }
 
-/* Makes room for `more` terms behind those from `first` on, at a load of at
- * most one half; the table holds the terms of one field. */
+/* Makes room for `more` terms behind those from `first` on; the table holds
+ * the terms of one field. The load is at most one quarter while that keeps
+ * it in the first-level cache, because each collision is a wrong guess of the
+ * processor; else at most one half. */
 static grebe_status table_reserve(grb_inverted *inv, uint32_t first,
                                   size_t more, bool fresh, grebe_error *err) {
     struct grb_inverter *in = inv->inverter;
     size_t held = inv->term_count - first;
     size_t want = 16;
-    while (want < (held + more) * 2) want *= 2;
+    size_t load = held + more <= SMALL_FIELD ? 4 : 2;
+    while (want < (held + more) * load) want *= 2;
     if (!fresh && want <= (size_t)in->slot_mask + 1) return GREBE_OK;
     grebe_status status =
         grb_inverter_grow(inv->allocator, (void **)&in->slots,
@@ -79,45 +83,56 @@ static grebe_status terms_reserve(grb_inverted *inv, size_t more,
                              sizeof *inv->terms, err);
 }
 
-/* Adds the tokens of one value; positions start at `base`. `text` is where
- * unchanged tokens point into. */
+/* A second or later occurrence. Room has been made. */
+static inline void occurrence_add(struct grb_inverter *in,
+                                  grb_inverted_term *term, uint32_t position) {
+    grb_occurrence *o = &in->occurrences[in->occurrence_count++];
+    o->position = position;
+    o->next = 0;
+    uint32_t place = (uint32_t)in->occurrence_count;
+    if (term->last_occurrence)
+        in->occurrences[term->last_occurrence - 1].next = place;
+    else
+        term->positions_size = place; /* the first, until encoded */
+    term->last_occurrence = place;
+    term->tf++;
+}
+
+#define BATCH 64u
+
+/* Adds the tokens of one value; positions start at `base`. Unchanged tokens
+ * point into the text. */
 static grebe_status tokens_add(grb_inverted *inv, const grb_field *field,
                                uint64_t base, const grebe_value *text,
                                grebe_error *err) {
     struct grb_inverter *in = inv->inverter;
     const char *from = text->as.text.bytes, *to = from + text->as.text.size;
+    grb_term_key keys[BATCH];
     for (uint32_t i = 0; i < in->tokens.count; i++) {
         const grb_token *token = &in->tokens.items[i];
-        grb_term_key key;
-        grb_term_key_make(token->bytes, token->size, field->id, &key);
+        if (i % BATCH == 0)
+            grb_term_keys_make(token, GRB_MIN(BATCH, in->tokens.count - i),
+                               field->id, from, keys);
+        const grb_term_key *key = &keys[i % BATCH];
         uint32_t before = inv->term_count;
-        uint32_t place = term_place(inv, field->id, &key);
+        uint32_t place = term_place(inv, field->id, key);
         grb_inverted_term *term = &inv->terms[place];
         uint32_t position = (uint32_t)(base + token->position);
-        if (place == before) {
-            /* Only a filter's output dies with the next value's analysis. */
-            if (key.size > GRB_TERM_INLINE &&
-                (token->bytes < from || token->bytes >= to)) {
-                term->key.bytes =
-                    grb_arena_copy(&in->long_terms, key.bytes, key.size);
-                if (!term->key.bytes) return grb_error_memory(err, key.size);
-            }
-            term->kind = GRB_TERM_TEXT;
-            term->position = position;
-            term->last_occurrence = 0;
-            term->tf = 1;
+        if (place != before) {
+            occurrence_add(in, term, position);
             continue;
         }
-        grb_occurrence *o = &in->occurrences[in->occurrence_count++];
-        o->position = position;
-        o->next = 0;
-        uint32_t o_place = (uint32_t)in->occurrence_count;
-        if (term->last_occurrence)
-            in->occurrences[term->last_occurrence - 1].next = o_place;
-        else
-            term->positions_size = o_place; /* the first, until encoded */
-        term->last_occurrence = o_place;
-        term->tf++;
+        /* Only a filter's output dies with the next value's analysis. */
+        if (GRB_UNLIKELY(key->size > GRB_TERM_INLINE) &&
+            (token->bytes < from || token->bytes >= to)) {
+            term->key.bytes =
+                grb_arena_copy(&in->long_terms, key->bytes, key->size);
+            if (!term->key.bytes) return grb_error_memory(err, key->size);
+        }
+        term->kind = GRB_TERM_TEXT;
+        term->position = position;
+        term->last_occurrence = 0;
+        term->tf = 1;
     }
     return GREBE_OK;
 }

@@ -60,11 +60,11 @@ static uint32_t bound_pairs(const grb_bound *b, grb_impact *out) {
 static void slice_bound(const grb_memseg *s, const grb_mem_field *f,
                         const grb_slice *slice, uint32_t capacity,
                         grb_bound *b) {
-    const uint32_t *tfs = (const uint32_t *)&slice->docs[capacity];
+    const grb_pair *pairs = grb_slice_pairs(slice, capacity);
     for (uint32_t i = 0; i < capacity; i++) {
         uint32_t doc =
             atomic_load_explicit(&slice->docs[i], memory_order_relaxed);
-        bound_add(b, tfs[i], length_of(s, f, doc));
+        bound_add(b, pairs[i].tf, length_of(s, f, doc));
     }
 }
 
@@ -156,9 +156,8 @@ static void posting_add(grb_memseg *s, const grb_inverted *inv,
     grb_slice *slice = tail->slice;
     uint32_t at = tail->used++, capacity = tail->capacity;
     if (text) {
-        uint32_t *words = (uint32_t *)&slice->docs[capacity];
-        words[at] = term->tf;
-        words[capacity + at] = position_word(s, inv, term);
+        grb_slice_pairs(slice, capacity)[at] =
+            (grb_pair){term->tf, position_word(s, inv, term)};
         if (term->tf >
             atomic_load_explicit(&record->tf_max, memory_order_relaxed))
             atomic_store_explicit(&record->tf_max, term->tf,

@@ -1,8 +1,9 @@
 /* memseg/postings.c - a cursor over one term's postings at a bound.
  *
  * With df postings to show, the blocks are known by arithmetic: the first 255,
- * then 256 each. Full blocks of 256 are handed out where they lie; the first
- * block (one record, small slices) and the growing tail are copied.
+ * then 256 each. The documents of full blocks of 256 are handed out where they
+ * lie; the first block (one record, small slices), the growing tail and
+ * frequencies are copied.
  *
  * Invariant: only the first df postings are ever read; every document of them
  *   is below max_doc.
@@ -152,13 +153,17 @@ static void first_docs(mem_postings *c, uint32_t count) {
     }
 }
 
+static void pairs_freqs(const grb_pair *pairs, uint32_t count, uint32_t *out) {
+    for (uint32_t i = 0; i < count; i++) out[i] = pairs[i].tf;
+}
+
 static void first_freqs(mem_postings *c, uint32_t count) {
-    uint32_t *out = c->freqs, at = 0;
-    out[at++] = c->record->first_tf;
+    uint32_t at = 0;
+    c->freqs[at++] = c->record->first_tf;
     for (uint32_t k = 0; at < count; k++) {
         uint32_t size = GRB_SLICE_FIRST << k;
         uint32_t n = GRB_MIN(size, count - at);
-        memcpy(out + at, (const void *)&c->first[k]->docs[size], n * 4);
+        pairs_freqs(grb_slice_pairs(c->first[k], size), n, c->freqs + at);
         at += n;
     }
 }
@@ -236,13 +241,11 @@ static grebe_status postings_freqs(grb_postings *p, const uint32_t **out,
         uint32_t count = p->block.count;
         if (!c->text) {
             c->freqs_out = ones();
-        } else if (c->at && block_entry(c, c->at)) {
-            c->freqs_out = (const uint32_t *)&c->slice->docs[GRB_BLOCK];
         } else {
             GRB_TRY(copy_room(c, &c->freqs, err));
             if (c->at)
-                memcpy(c->freqs, (const void *)&c->slice->docs[GRB_BLOCK],
-                       count * 4);
+                pairs_freqs(grb_slice_pairs(c->slice, GRB_BLOCK), count,
+                            c->freqs);
             else
                 first_freqs(c, count);
             for (uint32_t i = count; i % 16; i++) c->freqs[i] = 0;
@@ -256,24 +259,12 @@ done:
 }
 
 /* Frequency and position word of posting i of the present block. */
-static void posting_words(const mem_postings *c, uint32_t i, uint32_t *tf,
-                          uint32_t *word) {
-    const uint32_t *words;
-    uint32_t capacity = GRB_BLOCK;
-    if (c->at) {
-        words = (const uint32_t *)c->slice->docs;
-    } else if (i == 0) {
-        *tf = c->record->first_tf;
-        *word = c->record->first_position;
-        return;
-    } else {
-        uint32_t k;
-        i = first_place(i, &k);
-        capacity = GRB_SLICE_FIRST << k;
-        words = (const uint32_t *)c->first[k]->docs;
-    }
-    *tf = words[capacity + i];
-    *word = words[2 * capacity + i];
+static grb_pair posting_pair(const mem_postings *c, uint32_t i) {
+    if (c->at) return grb_slice_pairs(c->slice, GRB_BLOCK)[i];
+    if (i == 0)
+        return (grb_pair){c->record->first_tf, c->record->first_position};
+    uint32_t k, place = first_place(i, &k);
+    return grb_slice_pairs(c->first[k], GRB_SLICE_FIRST << k)[place];
 }
 
 static grebe_status postings_positions(grb_postings *p, uint32_t i,
@@ -283,8 +274,8 @@ static grebe_status postings_positions(grb_postings *p, uint32_t i,
     *out = NULL;
     *count = 0;
     if (!c->text || !c->loaded || i >= p->block.count) return GREBE_OK;
-    uint32_t tf, word;
-    posting_words(c, i, &tf, &word);
+    grb_pair pair = posting_pair(c, i);
+    uint32_t tf = pair.tf;
     if (tf > c->position_capacity) {
         uint32_t capacity = GRB_MAX(8u, c->position_capacity);
         while (capacity < tf) capacity *= 2;
@@ -294,9 +285,9 @@ static grebe_status postings_positions(grb_postings *p, uint32_t i,
         c->position_capacity = capacity;
     }
     if (tf == 1) {
-        c->positions[0] = word;
+        c->positions[0] = pair.position;
     } else {
-        const uint8_t *at = grb_memseg_position(c->s, word);
+        const uint8_t *at = grb_memseg_position(c->s, pair.position);
         uint32_t position = 0, step;
         for (uint32_t n = 0; n < tf; n++) {
             at = grb_varint_get32(at, &step);

@@ -174,6 +174,16 @@ static void batch_probe(const grb_memseg *s, const grb_table *table,
     }
 }
 
+/* Starts loading the words that the next posting will be written to. */
+static inline void slice_prefetch(const grb_tail *tail, bool text) {
+    if (tail->used == tail->capacity) return;
+    const uint32_t *words = (const uint32_t *)tail->slice->docs + tail->used;
+    __builtin_prefetch(words, 1);
+    if (text)
+        __builtin_prefetch(
+            grb_slice_pairs(tail->slice, tail->capacity) + tail->used, 1);
+}
+
 /* Fills the plan; the arena bytes that the terms will take. */
 static size_t terms_plan(grb_memseg *s, const grb_inverted *inv) {
     const grb_table *table =
@@ -197,9 +207,7 @@ static size_t terms_plan(grb_memseg *s, const grb_inverted *inv) {
             }
             if (term->kind == GRB_TERM_VALUE) continue;
             const grb_tail *tail = grb_memseg_tail(s, plan[i]);
-            if (tail->used < tail->capacity)
-                __builtin_prefetch(
-                    (const void *)&tail->slice->docs[tail->used], 1);
+            slice_prefetch(tail, term->kind == GRB_TERM_TEXT);
             size += posting_size(grb_memseg_record(s, plan[i]), tail,
                                  term->kind == GRB_TERM_TEXT);
         }

@@ -51,12 +51,20 @@ static inline void *grb_paged_page(const grb_paged *p, uint32_t page) {
 /* ---- terms and postings ---- */
 
 /* A slice of postings: `docs` (UINT32_MAX: not written), and, of text fields,
- * as many frequencies and as many positions behind them. A position word is
- * the position itself if tf is 1, else a place in the segment's positions. */
+ * as many pairs behind them. A position word is the position itself if tf is
+ * 1, else a place in the segment's positions. Pairs, because a posting is
+ * written to cold lines: one less. */
 typedef struct grb_slice {
     _Atomic(struct grb_slice *) next;
     _Atomic uint32_t docs[];
 } grb_slice;
+typedef struct grb_pair {
+    uint32_t tf, position;
+} grb_pair;
+static inline grb_pair *grb_slice_pairs(const grb_slice *slice,
+                                        uint32_t capacity) {
+    return (grb_pair *)(slice->docs + capacity);
+}
 
 /* Slices hold 2, 4, ... 128 and then always 256 postings. Block 0 of a list is
  * the posting in the term's record and the slices up to 128; then each slice
