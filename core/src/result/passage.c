@@ -121,40 +121,56 @@ static uint32_t token_from(const grb_tokens *tokens, uint32_t at) {
     return low;
 }
 
-/* A good place to begin, between `at` and the first mark. */
-static uint32_t begin_snap(const grb_marked *m, uint32_t at, uint32_t mark) {
-    uint32_t first = token_from(m->tokens, at), begin = mark;
-    for (uint32_t i = first; i < m->tokens->count; i++) {
+/* A good place to begin, between `wide` and the first mark: the first sentence
+ * behind `near`, else the last one before it, else the first word behind. */
+static uint32_t begin_snap(const grb_marked *m, uint32_t wide, uint32_t near,
+                           uint32_t mark) {
+    uint32_t begin = mark, before = UINT32_MAX;
+    bool word = false;
+    for (uint32_t i = token_from(m->tokens, wide); i < m->tokens->count; i++) {
         uint32_t start = m->tokens->items[i].start;
         if (start > mark) break;
-        if (i == first) begin = start;
-        if (!sentence_begins(m->text, start)) continue;
+        bool sentence = sentence_begins(m->text, start);
+        if (start < near) {
+            if (sentence) before = start;
+            continue;
+        }
+        if (!word) begin = start;
+        word = true;
+        if (!sentence) continue;
         begin = start;
+        before = UINT32_MAX;
         break;
     }
+    if (before != UINT32_MAX) begin = before;
     /* An opening quote or bracket belongs to its word. */
-    while (begin > at && punctuation_is(m->text[begin - 1])) begin--;
+    while (begin > wide && punctuation_is(m->text[begin - 1])) begin--;
     return begin;
 }
 
-/* A good place to end, between the last mark and `at`. */
+/* A word's end with the punctuation that belongs to it. */
+static uint32_t word_close(const grb_marked *m, uint32_t at, uint32_t high) {
+    while (at < high && punctuation_is(m->text[at])) at++;
+    return at;
+}
+
+/* A good place to end, between the last mark and `at`: the last sentence that
+ * ends there, else the last word. */
 static uint32_t end_snap(const grb_marked *m, uint32_t mark, uint32_t at) {
-    uint32_t end = mark;
+    uint32_t end = mark, stop = mark, i = token_from(m->tokens, mark);
     bool whole = false;
-    for (uint32_t i = token_from(m->tokens, mark > 0 ? mark - 1 : 0);
-         i < m->tokens->count; i++) {
-        uint32_t stop = m->tokens->items[i].end;
-        if (m->tokens->items[i].start >= at) break;
-        if (stop > at || stop < mark) continue;
-        uint32_t behind = stop;
-        while (behind < at && punctuation_is(m->text[behind])) behind++;
+    for (;;) {
+        uint32_t behind = word_close(m, stop, at);
         bool sentence = behind > stop && sentence_ends(m->text, behind) &&
                         (behind == m->size || space_is(m->text[behind]));
-        if (whole && !sentence) continue;
-        end = behind;
-        whole = sentence;
+        if (sentence || !whole) end = behind;
+        whole |= sentence;
+        do {
+            if (i >= m->tokens->count || m->tokens->items[i].start >= at)
+                return end;
+            stop = m->tokens->items[i++].end;
+        } while (stop > at || stop < mark);
     }
-    return end;
 }
 
 grb_byte_range grb_passage_widen(const grb_marked *m, const grb_mark_window *w,
@@ -170,9 +186,10 @@ grb_byte_range grb_passage_widen(const grb_marked *m, const grb_mark_window *w,
     }
     uint32_t left = length - used, unused = left;
     chars_on(m->text, range.to, high, &unused);
-    uint32_t back = GRB_MAX(left / 2, unused);
-    uint32_t from = chars_back(m->text, range.from, low, &back);
-    if (from > 0) from = begin_snap(m, from, range.from);
+    uint32_t half = GRB_MAX(left / 2, unused), whole = left;
+    uint32_t from = chars_back(m->text, range.from, low, &half);
+    uint32_t wide = chars_back(m->text, range.from, low, &whole);
+    if (from > 0) from = begin_snap(m, wide, from, range.from);
     while (from < range.from && space_is(m->text[from])) from++;
     for (uint32_t at = from; at < range.from; at++)
         left -= byte_leads(m->text[at]);
