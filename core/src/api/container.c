@@ -7,7 +7,7 @@
 static grebe_status container_check(const grebe_container *c,
                                     grebe_error *err) {
     if (!c) return grb_error(err, GREBE_ARGUMENT, "the container is NULL");
-    if (grb_forked())
+    if (grb_container_foreign(c))
         return grb_error(err, GREBE_FORKED,
                          "the container was opened before the process "
                          "forked: open it in the child");
@@ -33,7 +33,8 @@ grebe_status grebe_container_core(grebe_container *container, const char *name,
 }
 
 int grebe_container_has(grebe_container *container, const char *name) {
-    return container && !grb_forked() && grb_container_has(container, name);
+    return container && !grb_container_foreign(container) &&
+           grb_container_has(container, name);
 }
 
 grebe_status grebe_container_names(grebe_container *container,
@@ -61,7 +62,7 @@ grebe_status grebe_container_close(grebe_container *container, int commit,
 
 void grebe_container_free(grebe_container *container) {
     if (!container) return;
-    if (grb_forked())
+    if (grb_container_foreign(container))
         grb_handle_died();
     else
         grb_container_free(container);

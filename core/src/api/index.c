@@ -53,7 +53,7 @@ done:
 grebe_status grebe_index_close(grebe_index *index, int commit,
                                grebe_error *err) {
     if (!index) return argument_missing(err);
-    if (grb_forked())
+    if (grb_index_foreign(index))
         return grb_error(err, GREBE_FORKED,
                          "the index was opened before the process forked");
     if (grebe_index_closed(index)) return GREBE_OK;
@@ -67,7 +67,7 @@ void grebe_index_free(grebe_index *index) {
     grb_handle_died();
     /* In a forked child locks may be held for ever and files are the
      * parent's: the memory is left to the end of the process. */
-    if (grb_forked()) return;
+    if (grb_index_foreign(index)) return;
     if (!grebe_index_closed(index)) grb_index_abandon(index);
     grb_container_forget(index);
     grb_container_release(index->container);
@@ -173,7 +173,8 @@ grebe_status grebe_index_snapshot(grebe_index *index, grebe_snapshot **out,
 void grebe_snapshot_free(grebe_snapshot *snapshot) {
     if (!snapshot) return;
     grb_handle_died();
-    if (!grb_forked()) grb_writer_snapshot_free(snapshot);
+    if (!grb_snapshot_foreign(snapshot->snapshot))
+        grb_writer_snapshot_free(snapshot);
 }
 
 grebe_status grebe_index_restore(grebe_index *index, grebe_snapshot *snapshot,

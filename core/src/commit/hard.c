@@ -103,7 +103,7 @@ done:
 static grebe_status hard_move(grb_writer *w, grebe_commit_kind kind,
                               grebe_commit_info *info, grebe_error *err) {
     grebe_status status;
-    grb_snapshot *s;
+    grb_snapshot *s = NULL;
     if (kind == GREBE_HARD) {
         w->unpublished = true;
         GRB_TRY(grb_publish_soft(w, info, err));

@@ -43,7 +43,7 @@ static void info_fill(grb_writer *w, bool changed, grebe_commit_info *info) {
 
 grebe_status grb_publish_soft(grb_writer *w, grebe_commit_info *info,
                               grebe_error *err) {
-    grb_snapshot *s;
+    grb_snapshot *s = NULL;
     if (!w->unpublished) {
         info_fill(w, false, info);
         return GREBE_OK;
@@ -76,7 +76,7 @@ grebe_status grb_writer_private(grb_writer *w, grb_snapshot **out,
 }
 
 grebe_status grb_publish_first(grb_writer *w, grebe_error *err) {
-    grb_snapshot *s;
+    grb_snapshot *s = NULL;
     grebe_status status = header_fill(w, w->number, &s, err);
     if (status != GREBE_OK) return status;
     grb_line_publish(w->line, s);
@@ -211,7 +211,7 @@ done:
 /* ---- batches ---- */
 
 grebe_status grb_writer_batch_begin(grb_writer *w, grebe_error *err) {
-    grb_snapshot *before;
+    grb_snapshot *before = NULL;
     grebe_status status = grb_writer_enter(w, err);
     if (status != GREBE_OK) return status;
     if (w->in_batch) {
@@ -287,6 +287,7 @@ grebe_status grb_writer_snapshot(grb_writer *w, grebe_snapshot **out,
     pin->link = &w->pins;
     if (w->pins) w->pins->link = &pin->next;
     w->pins = pin;
+    grb_handle_born();
     *out = pin;
 done:
     if (status != GREBE_OK && pin) grb_free(w->allocator, pin, sizeof *pin);

@@ -83,8 +83,20 @@ static grebe_status replay_wipe(void *context, grebe_error *err) {
     return grb_update_wipe(((replay *)context)->w, err);
 }
 
+static const void *analyzer_find(const char *name, size_t size) {
+    return grb_analyzer_find(name, size);
+}
+
+grebe_status grb_stored_schema_settle(grebe_schema *schema, grebe_error *err) {
+    grebe_status status = grb_schema_resolve(schema, analyzer_find, err);
+    if (status == GREBE_OK) grb_schema_freeze(schema);
+    return status;
+}
+
 static grebe_status replay_schema(void *context, grebe_schema *schema,
                                   grebe_error *err) {
+    grebe_status status = grb_stored_schema_settle(schema, err);
+    if (status != GREBE_OK) return status;
     return grb_update_schema(((replay *)context)->w, schema, err);
 }
 
@@ -210,6 +222,7 @@ grebe_status grb_writer_refresh(grb_writer *w, bool *changed,
     GRB_TRY(grb_durable_changed(w->durable, changed, err));
     if (!*changed) goto done;
     GRB_TRY(grb_durable_open(w->directory, false, &fresh, err));
+    GRB_TRY(grb_stored_schema_settle(grb_durable_state(fresh)->schema, err));
     grb_list *empty = grb_list_new(w->allocator, 0);
     if (!empty) {
         status = grb_error_memory(err, sizeof *empty);

@@ -65,7 +65,7 @@ grebe_status grb_writer_new(const grb_writer_setup *setup, grb_writer **out,
     w->durable = setup->durable;
     if (w->durable) {
         memcpy(w->uuid, grb_durable_uuid(w->durable), sizeof w->uuid);
-        GRB_TRY(grb_writer_load(w, NULL, err));
+        if (!setup->fresh) GRB_TRY(grb_writer_load(w, NULL, err));
     }
     GRB_TRY(grb_publish_first(w, err));
     *out = w;

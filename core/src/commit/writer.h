@@ -95,6 +95,7 @@ typedef struct grb_writer_setup {
     const grebe_open_options *options;
     grb_directory *directory; /* taken on success; NULL in memory */
     grb_durable *durable;     /* taken on success; NULL in memory */
+    bool fresh;               /* just created: there is nothing to load */
     grebe_schema *schema;     /* borrowed */
     grb_pool *pool;           /* borrowed */
 } grb_writer_setup;
@@ -212,6 +213,9 @@ grebe_status grb_leaf_dead(grb_writer *w, const grb_leaf *leaf,
                            grb_bitmap **out, grebe_error *err);
 
 /* ---- replay.c: from the folder to the live list ---- */
+
+/* A schema read from disk gets its analyzers. SCHEMA: one is unknown. */
+grebe_status grb_stored_schema_settle(grebe_schema *schema, grebe_error *err);
 
 /* Loads state and log into an empty writer, reusing open segments of `old`
  * (may be NULL). */

@@ -26,6 +26,7 @@ struct grebe_container {
     grb_pool *pool;
     core *cores;
     bool closed;
+    uint32_t mark;         /* of the process that opened it */
     _Atomic uint64_t refs; /* the handle and each open index */
     char path[900];        /* "" in memory */
 };
@@ -71,6 +72,7 @@ grebe_status grb_container_open(const char *path,
             GRB_TRY(grb_folder_make(path, err));
         snprintf(c->path, sizeof c->path, "%s", path);
     }
+    c->mark = grb_process_mark();
     atomic_init(&c->refs, 1);
     pthread_mutex_init(&c->mutex, NULL);
     grb_handle_born();
@@ -80,6 +82,10 @@ done:
     grb_pool_release(c->pool);
     grb_free(a, c, sizeof *c);
     return status;
+}
+
+bool grb_container_foreign(const grebe_container *c) {
+    return c->mark != grb_process_mark();
 }
 
 static void container_unref(grebe_container *c) {

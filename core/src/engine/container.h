@@ -17,6 +17,7 @@ grebe_status grb_container_drop(grebe_container *c, const char *name,
                                 grebe_error *err);
 grebe_status grb_container_close(grebe_container *c, int commit,
                                  grebe_error *err);
+bool grb_container_foreign(const grebe_container *c);
 void grb_container_free(grebe_container *c);
 
 /* Whether a folder holds an index (engine/check.c). */

@@ -39,6 +39,7 @@ typedef struct grb_engine {
 struct grebe_index {
     _Atomic uint32_t calls; /* running on this handle */
     _Atomic int closed;
+    uint32_t mark; /* of the process that opened it */
     grb_engine *engine;
     grb_writer *writer;               /* engine's, borrowed */
     grebe_container *container;       /* a reference; NULL: opened by itself */
@@ -64,6 +65,9 @@ void grb_engine_release(grb_engine *e);
 /* A handle holding a reference to the engine of its own. */
 grebe_status grb_index_new(grb_engine *engine, grebe_index **out,
                            grebe_error *err);
+
+/* Whether the handle belongs to a process that this one was forked from. */
+bool grb_index_foreign(const grebe_index *index);
 
 /* Each public call on a handle begins and ends with these: FORKED, CLOSED. */
 grebe_status grb_index_enter(grebe_index *index, grebe_error *err);

@@ -9,8 +9,6 @@
  */
 #include "engine/engine.h"
 
-#include "analysis/analysis.h"
-
 /* ---- counters ---- */
 
 grb_counters *grb_counters_new(const grebe_allocator *a) {
@@ -41,20 +39,16 @@ typedef struct opening {
     const grebe_open_options *options;
     grb_directory *directory;
     grb_durable *durable;
+    bool fresh;           /* just created */
     grebe_schema *schema; /* the index's: stored fields first */
     grb_pool *pool;
 } opening;
-
-static const void *analyzer_find(const char *name, size_t size) {
-    return grb_analyzer_find(name, size);
-}
 
 static grebe_status schema_settle(opening *o, grebe_schema *asked,
                                   grebe_schema **wider, grebe_error *err) {
     grebe_status status;
     grebe_schema *stored = grb_durable_state(o->durable)->schema;
-    GRB_TRY(grb_schema_resolve(stored, analyzer_find, err));
-    grb_schema_freeze(stored);
+    GRB_TRY(grb_stored_schema_settle(stored, err));
     o->schema = grb_schema_acquire(stored);
     if (!asked) goto done;
     GRB_TRY(
@@ -73,6 +67,7 @@ static grebe_status durable_create(opening *o, const char *path,
                          schema ? "" : ", and no schema to make one");
     grb_state state = {.next_sequence = 1, .unique = true, .schema = schema};
     o->schema = grb_schema_acquire(schema);
+    o->fresh = true;
     return grb_durable_create(o->directory, &state, &o->durable, err);
 }
 
@@ -134,6 +129,7 @@ static grebe_status writer_open(opening *o, grebe_schema *wider,
                               .options = o->options,
                               .directory = o->directory,
                               .durable = o->durable,
+                              .fresh = o->fresh,
                               .schema = o->schema,
                               .pool = o->pool};
     grebe_status status = grb_writer_new(&setup, writer, err);
@@ -218,6 +214,7 @@ grebe_status grb_index_new(grb_engine *engine, grebe_index **out,
     if (!index) return grb_error_memory(err, size);
     index->engine = grb_engine_acquire(engine);
     index->writer = engine->writer;
+    index->mark = grb_process_mark();
     index->allocator = a;
     index->size = size;
     memcpy(index->path, engine->path, strlen(engine->path) + 1);
@@ -236,9 +233,13 @@ void grb_index_abandon(grebe_index *index) {
     index->engine = NULL;
 }
 
+bool grb_index_foreign(const grebe_index *index) {
+    return index->mark != grb_process_mark();
+}
+
 grebe_status grb_index_enter(grebe_index *index, grebe_error *err) {
     if (!index) return grb_error(err, GREBE_ARGUMENT, "the index is NULL");
-    if (GRB_UNLIKELY(grb_forked()))
+    if (GRB_UNLIKELY(grb_index_foreign(index)))
         return grb_error(err, GREBE_FORKED,
                          "the index was opened before the process forked: "
                          "open it in the child");

@@ -37,6 +37,7 @@ struct grb_line {
     _Atomic uint32_t freed; /* stack of slots given back by anyone */
     uint32_t free;          /* the writer's own stack */
     uint32_t slot_count;
+    uint32_t mark; /* of the process that made it */
     const grebe_allocator *allocator;
     slot *chunks[SLOT_CHUNKS];
 };
@@ -56,6 +57,7 @@ grebe_status grb_line_new(const grebe_allocator *a, grb_line **out,
     atomic_init(&line->refs, 1);
     atomic_init(&line->freed, SLOT_NONE);
     line->free = SLOT_NONE;
+    line->mark = grb_process_mark();
     line->allocator = a;
     *out = line;
     return GREBE_OK;
@@ -187,6 +189,10 @@ grb_snapshot *grb_line_snapshot(grb_line *line) {
 grb_snapshot *grb_snapshot_acquire(grb_snapshot *s) {
     atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
     return s;
+}
+
+bool grb_snapshot_foreign(const grb_snapshot *s) {
+    return s->line->mark != grb_process_mark();
 }
 
 void grb_snapshot_release(grb_snapshot *s) {

@@ -102,6 +102,8 @@ static inline void grb_snapshot_leaf(const grb_snapshot *s, uint32_t i,
 
 grb_snapshot *grb_snapshot_acquire(grb_snapshot *s); /* one more reference */
 void grb_snapshot_release(grb_snapshot *s);
+/* Made by a process that this one was forked from: look at nothing else. */
+bool grb_snapshot_foreign(const grb_snapshot *s);
 
 /* Newest live document with the key: which leaf and document, GRB_NO_DOC if
  * there is none. */
