@@ -35,7 +35,7 @@ typedef struct model_posting {
 typedef struct model_term {
     uint32_t field, size;
     uint8_t *bytes;
-    bool dictionary; /* false: only an ordinal of the column */
+    bool dictionary;    /* false: only an ordinal of the column */
     uint32_t ord, rank; /* within the field's column, UINT32_MAX: none */
     uint32_t posting_count, posting_capacity;
     model_posting *postings;
@@ -152,8 +152,8 @@ static inline model_term *model_term_get(model_segment *m, uint32_t field,
 
 static inline model_field_data *model_field(model_segment *m, uint32_t field,
                                             grebe_kind kind, bool many) {
-    m->fields = (model_field_data *)model_grow(
-        m->fields, &m->field_count, field + 1, sizeof *m->fields);
+    m->fields = (model_field_data *)model_grow(m->fields, &m->field_count,
+                                               field + 1, sizeof *m->fields);
     model_field_data *f = &m->fields[field];
     if (!f->exists) {
         f->exists = true;
@@ -190,9 +190,9 @@ static inline void model_posting_add(model_segment *m, model_term *t,
         p->position_at = t->position_count;
     }
     p->tf++;
-    t->positions = (uint32_t *)model_grow(t->positions, &t->position_capacity,
-                                          t->position_count + 1,
-                                          sizeof *t->positions);
+    t->positions =
+        (uint32_t *)model_grow(t->positions, &t->position_capacity,
+                               t->position_count + 1, sizeof *t->positions);
     t->positions[t->position_count++] = position;
 }
 
@@ -214,9 +214,8 @@ static inline void model_token(model_segment *m, uint32_t field,
 static inline void model_text(model_segment *m, uint32_t field,
                               const char *text) {
     model_field_data *f = model_field(m, field, GREBE_TEXT, false);
-    uint32_t position = f->position_doc == m->doc_count - 1
-                            ? f->next_position + 100
-                            : 0;
+    uint32_t position =
+        f->position_doc == m->doc_count - 1 ? f->next_position + 100 : 0;
     while (*text) {
         while (*text == ' ') text++;
         size_t size = strcspn(text, " ");
@@ -227,9 +226,8 @@ static inline void model_text(model_segment *m, uint32_t field,
 
 static inline void model_value_add(model_segment *m, model_field_data *f,
                                    int64_t value) {
-    f->values = (model_value *)model_grow(f->values, &f->value_capacity,
-                                          f->value_count + 1,
-                                          sizeof *f->values);
+    f->values = (model_value *)model_grow(
+        f->values, &f->value_capacity, f->value_count + 1, sizeof *f->values);
     f->values[f->value_count].doc = m->doc_count - 1;
     f->values[f->value_count++].value = value;
 }
@@ -242,14 +240,13 @@ static inline void model_keyword(model_segment *m, uint32_t field,
     model_field_data *f = model_field(m, field, GREBE_KEYWORD, false);
     model_term *t = model_term_get(m, field, bytes, size);
     if (indexed && (!t->posting_count ||
-                    t->postings[t->posting_count - 1].doc !=
-                        m->doc_count - 1))
+                    t->postings[t->posting_count - 1].doc != m->doc_count - 1))
         model_posting_add(m, t, 0);
     if (!column) return;
     if (t->ord == UINT32_MAX) {
-        f->ord_terms = (uint32_t *)model_grow(f->ord_terms, &f->ord_capacity,
-                                              f->ord_count + 1,
-                                              sizeof *f->ord_terms);
+        f->ord_terms =
+            (uint32_t *)model_grow(f->ord_terms, &f->ord_capacity,
+                                   f->ord_count + 1, sizeof *f->ord_terms);
         f->ord_terms[f->ord_count] = (uint32_t)(t - m->terms);
         t->ord = f->ord_count++;
     }
@@ -330,12 +327,10 @@ static inline void model_totals(const grb_segment *s, const grb_bounds *b,
     }
 }
 
-static inline grebe_status model_op_term_find(grb_segment *s,
-                                              const grb_bounds *b,
-                                              uint32_t field,
-                                              const void *bytes, size_t size,
-                                              grb_term *out,
-                                              grebe_error *err) {
+static inline grebe_status
+model_op_term_find(grb_segment *s, const grb_bounds *b, uint32_t field,
+                   const void *bytes, size_t size, grb_term *out,
+                   grebe_error *err) {
     const model_segment *m = (const model_segment *)s;
     const model_term *t = model_term_find(m, field, bytes, size);
     memset(out, 0, sizeof *out);
@@ -373,9 +368,8 @@ typedef struct model_terms {
     uint32_t field, at;
 } model_terms;
 
-static inline grebe_status model_terms_seek(grb_terms *base,
-                                            const void *bytes, size_t size,
-                                            grebe_error *err) {
+static inline grebe_status model_terms_seek(grb_terms *base, const void *bytes,
+                                            size_t size, grebe_error *err) {
     model_terms *t = (model_terms *)base;
     const uint32_t *sorted = model_sorted(t->m);
     t->at = 0;
@@ -401,12 +395,9 @@ static inline grebe_status model_terms_next(grb_terms *base, bool *found,
     }
     return GREBE_OK;
 }
-static inline grebe_status model_op_terms_open(grb_segment *s,
-                                               const grb_bounds *b,
-                                               uint32_t field,
-                                               grb_arena *arena,
-                                               grb_terms **out,
-                                               grebe_error *err) {
+static inline grebe_status
+model_op_terms_open(grb_segment *s, const grb_bounds *b, uint32_t field,
+                    grb_arena *arena, grb_terms **out, grebe_error *err) {
     model_terms *t = (model_terms *)grb_arena_zero(arena, sizeof *t);
     if (!t) return grb_error_memory(err, sizeof *t);
     t->base.seek = model_terms_seek;
@@ -450,9 +441,9 @@ static inline void model_block_impacts(model_postings *p, uint32_t at,
     bool text = f->kind == GREBE_TEXT;
     for (uint32_t i = at; i < at + count; i++) {
         const model_posting *o = &p->t->postings[i];
-        uint8_t length =
-            text && o->doc < f->length_capacity
-                ? grb_length_encode(f->lengths[o->doc]) : 0;
+        uint8_t length = text && o->doc < f->length_capacity
+                             ? grb_length_encode(f->lengths[o->doc])
+                             : 0;
         if (o->tf > top.tf) top.tf = text ? o->tf : 1;
         if (length < top.length) top.length = length;
     }
@@ -473,9 +464,8 @@ static inline uint32_t model_block_seek(const model_postings *p,
     *kind = GRB_BLOCK_END;
     return p->df;
 }
-static inline grebe_status model_next_block(grb_postings *base,
-                                            uint32_t min_doc,
-                                            grebe_error *err) {
+static inline grebe_status
+model_next_block(grb_postings *base, uint32_t min_doc, grebe_error *err) {
     model_postings *p = (model_postings *)base;
     grb_block *b = &base->block;
     grb_block_kind kind;
@@ -519,9 +509,8 @@ static inline grebe_status model_shallow(grb_postings *base, uint32_t min_doc,
     model_block_impacts(p, at, count, out);
     return GREBE_OK;
 }
-static inline grebe_status model_freqs(grb_postings *base,
-                                       const uint32_t **out,
-                                       grebe_error *err) {
+static inline grebe_status
+model_freqs(grb_postings *base, const uint32_t **out, grebe_error *err) {
     model_postings *p = (model_postings *)base;
     bool text = p->m->fields[p->t->field].kind == GREBE_TEXT;
     for (uint32_t i = 0; i < p->count; i++)
@@ -531,8 +520,7 @@ static inline grebe_status model_freqs(grb_postings *base,
 }
 static inline grebe_status model_positions(grb_postings *base, uint32_t i,
                                            const uint32_t **out,
-                                           uint32_t *count,
-                                           grebe_error *err) {
+                                           uint32_t *count, grebe_error *err) {
     model_postings *p = (model_postings *)base;
     const model_posting *o = &p->t->postings[p->at + i];
     bool text = p->m->fields[p->t->field].kind == GREBE_TEXT;
@@ -540,13 +528,10 @@ static inline grebe_status model_positions(grb_postings *base, uint32_t i,
     *count = text ? o->tf : 0;
     return GREBE_OK;
 }
-static inline grebe_status model_op_postings_open(grb_segment *s,
-                                                  const grb_bounds *b,
-                                                  const grb_term *term,
-                                                  int wanted,
-                                                  grb_arena *arena,
-                                                  grb_postings **out,
-                                                  grebe_error *err) {
+static inline grebe_status
+model_op_postings_open(grb_segment *s, const grb_bounds *b,
+                       const grb_term *term, int wanted, grb_arena *arena,
+                       grb_postings **out, grebe_error *err) {
     static const grb_postings_ops ops = {model_next_block, model_shallow,
                                          model_freqs, model_positions};
     model_segment *m = (model_segment *)s;
@@ -564,16 +549,13 @@ static inline grebe_status model_op_postings_open(grb_segment *s,
     return GREBE_OK;
 }
 
-static inline grebe_status model_op_lengths(grb_segment *s,
-                                            const grb_bounds *b,
-                                            uint32_t field, uint32_t base,
-                                            uint8_t *scratch,
-                                            const uint8_t **out,
-                                            grebe_error *err) {
+static inline grebe_status
+model_op_lengths(grb_segment *s, const grb_bounds *b, uint32_t field,
+                 uint32_t base, uint8_t *scratch, const uint8_t **out,
+                 grebe_error *err) {
     const model_segment *m = (const model_segment *)s;
     *out = NULL;
-    if (field >= m->field_count || !m->fields[field].lengths)
-        return GREBE_OK;
+    if (field >= m->field_count || !m->fields[field].lengths) return GREBE_OK;
     const model_field_data *f = &m->fields[field];
     for (uint32_t i = 0; i < GRB_WINDOW; i++) {
         uint32_t doc = base + i;
@@ -608,11 +590,9 @@ static inline uint32_t model_column_place(const model_column *c,
     }
     return low;
 }
-static inline grebe_status model_column_window(grb_column *base,
-                                               uint32_t first,
-                                               bool values_wanted,
-                                               grb_column_window *out,
-                                               grebe_error *err) {
+static inline grebe_status
+model_column_window(grb_column *base, uint32_t first, bool values_wanted,
+                    grb_column_window *out, grebe_error *err) {
     model_column *c = (model_column *)base;
     memset(out, 0, sizeof *out);
     out->base = first;
@@ -688,20 +668,16 @@ static inline grebe_status model_column_ranks(grb_column *base,
 }
 static inline grebe_status model_column_find(grb_column *base,
                                              const void *bytes, size_t size,
-                                             uint32_t *ord,
-                                             grebe_error *err) {
+                                             uint32_t *ord, grebe_error *err) {
     model_column *c = (model_column *)base;
-    const model_term *t = model_term_find(
-        c->m, (uint32_t)(c->f - c->m->fields), bytes, size);
+    const model_term *t =
+        model_term_find(c->m, (uint32_t)(c->f - c->m->fields), bytes, size);
     *ord = t ? t->ord : UINT32_MAX;
     return GREBE_OK;
 }
-static inline grebe_status model_op_column_open(grb_segment *s,
-                                                const grb_bounds *b,
-                                                uint32_t field,
-                                                grb_arena *arena,
-                                                grb_column **out,
-                                                grebe_error *err) {
+static inline grebe_status
+model_op_column_open(grb_segment *s, const grb_bounds *b, uint32_t field,
+                     grb_arena *arena, grb_column **out, grebe_error *err) {
     model_segment *m = (model_segment *)s;
     *out = NULL;
     if (field >= m->field_count || !m->fields[field].value_count ||
@@ -748,11 +724,9 @@ static inline uint32_t model_key_before(const model_segment *m,
     }
     return GRB_NO_DOC;
 }
-static inline grebe_status model_op_key_newest(grb_segment *s,
-                                               const grb_bounds *b,
-                                               const grb_key *key,
-                                               uint32_t *doc,
-                                               grebe_error *err) {
+static inline grebe_status
+model_op_key_newest(grb_segment *s, const grb_bounds *b, const grb_key *key,
+                    uint32_t *doc, grebe_error *err) {
     *doc = model_key_before((const model_segment *)s, key->bytes, key->size,
                             b->max_doc);
     return GREBE_OK;
@@ -761,17 +735,15 @@ static inline grebe_status model_op_key_older(grb_segment *s, uint32_t doc,
                                               uint32_t *older,
                                               grebe_error *err) {
     const model_segment *m = (const model_segment *)s;
-    *older = m->docs[doc].has_key
-                 ? model_key_before(m, m->docs[doc].key,
-                                    m->docs[doc].key_size, doc)
-                 : GRB_NO_DOC;
+    *older =
+        m->docs[doc].has_key
+            ? model_key_before(m, m->docs[doc].key, m->docs[doc].key_size, doc)
+            : GRB_NO_DOC;
     return GREBE_OK;
 }
-static inline grebe_status model_op_key_bytes(grb_segment *s, uint32_t doc,
-                                              grb_arena *arena,
-                                              const uint8_t **bytes,
-                                              uint32_t *size,
-                                              grebe_error *err) {
+static inline grebe_status
+model_op_key_bytes(grb_segment *s, uint32_t doc, grb_arena *arena,
+                   const uint8_t **bytes, uint32_t *size, grebe_error *err) {
     const model_segment *m = (const model_segment *)s;
     *bytes = m->docs[doc].has_key ? m->docs[doc].key : NULL;
     *size = m->docs[doc].key_size;
@@ -813,10 +785,10 @@ static inline void model_destroy(grb_segment *s) {
 static inline model_segment *model_new(const grebe_allocator *a,
                                        uint32_t block_size) {
     static const grb_segment_ops ops = {
-        model_destroy,        model_totals,         model_op_term_find,
+        model_destroy,        model_totals,           model_op_term_find,
         model_op_terms_open,  model_op_postings_open, model_op_lengths,
-        model_op_column_open, model_op_stored,      model_op_key_newest,
-        model_op_key_older,   model_op_key_bytes,   model_op_sequence,
+        model_op_column_open, model_op_stored,        model_op_key_newest,
+        model_op_key_older,   model_op_key_bytes,     model_op_sequence,
         model_op_memory};
     static _Atomic uint64_t ids;
     model_segment *m = (model_segment *)calloc(1, sizeof *m);

@@ -37,8 +37,8 @@ static grebe_status page_verify(grb_segfile *f, const grb_section *section,
                          &arena, &bytes, err));
     GRB_TRY(r->ops->read(r, sums->at + (section->pages_at + page) * 4, 4,
                          &arena, &sum, err));
-    uint64_t hash = grb_hash(bytes, (size_t)GRB_MIN(left, GRB_SEGMENT_PAGE),
-                             0);
+    uint64_t hash =
+        grb_hash(bytes, (size_t)GRB_MIN(left, GRB_SEGMENT_PAGE), 0);
     if ((uint32_t)hash != grb_load32(sum)) {
         status = corrupt_at(f, at, err, "checksum of a page does not match");
         goto done;
@@ -59,8 +59,8 @@ static grebe_status range_verify(grb_segfile *f, const grb_section *section,
     uint64_t last = (at + size - 1) / GRB_SEGMENT_PAGE;
     for (; page <= last; page++) {
         uint64_t bit = section->pages_at + page;
-        uint64_t word = atomic_load_explicit(&f->verified[bit / 64],
-                                             memory_order_relaxed);
+        uint64_t word =
+            atomic_load_explicit(&f->verified[bit / 64], memory_order_relaxed);
         if (GRB_UNLIKELY(!(word >> bit % 64 & 1)))
             GRB_TRY(page_verify(f, section, page, err));
     }
@@ -162,8 +162,8 @@ static grebe_status sections_read(grb_segfile *f, const uint8_t *table,
     }
     f->page_total = sections[GRB_SECTION_CHECKSUMS].size / 4;
     for (uint32_t kind = 1; kind < GRB_SECTION_CHECKSUMS; kind++) {
-        uint64_t pages = (sections[kind].size + GRB_SEGMENT_PAGE - 1) /
-                         GRB_SEGMENT_PAGE;
+        uint64_t pages =
+            (sections[kind].size + GRB_SEGMENT_PAGE - 1) / GRB_SEGMENT_PAGE;
         if (sections[kind].pages_at > f->page_total ||
             pages > f->page_total - sections[kind].pages_at)
             return corrupt_at(f, GRB_SEGMENT_HEADER, err,
@@ -206,8 +206,7 @@ done:
 static bool field_sane(const grb_segfile *f, const grb_segfield *field) {
     const grb_section *s = f->sections;
     uint64_t blocks = field->block_count, pages = field->page_count;
-    uint64_t windows =
-        ((uint64_t)f->max_doc + GRB_WINDOW - 1) / GRB_WINDOW;
+    uint64_t windows = ((uint64_t)f->max_doc + GRB_WINDOW - 1) / GRB_WINDOW;
     uint64_t index = blocks * 16;
     for (uint64_t n = blocks; n > GRB_TERM_FANOUT;) {
         n = (n + GRB_TERM_FANOUT - 1) / GRB_TERM_FANOUT;
@@ -257,8 +256,8 @@ static grebe_status fields_read(grb_segfile *f, grb_arena *arena,
     if (size % GRB_FIELD_ENTRY || count > GREBE_FIELD_COUNT_MAX + 1u)
         return grb_segfile_corrupt(f, GRB_SECTION_FIELDS, 0, err,
                                    "size of the field table");
-    GRB_TRY(grb_segfile_view(f, GRB_SECTION_FIELDS, 0, size, arena, &bytes,
-                             err));
+    GRB_TRY(
+        grb_segfile_view(f, GRB_SECTION_FIELDS, 0, size, arena, &bytes, err));
     f->fields = grb_alloc_zero(a, (size_t)(count + 1) * sizeof *f->fields);
     if (!f->fields) return grb_error_memory(err, (size_t)size);
     f->field_count = (uint32_t)count;
@@ -300,8 +299,7 @@ static bool docs_sane(const grb_segfile *f) {
     if (f->key_buckets == 0) return true;
     if (f->flags & GRB_SEGMENT_KEYS_FIXED)
         return s[GRB_SECTION_KEYS].size == docs * f->key_size;
-    uint64_t blocks = (docs + GRB_KEY_OFFSET_BLOCK - 1) /
-                      GRB_KEY_OFFSET_BLOCK;
+    uint64_t blocks = (docs + GRB_KEY_OFFSET_BLOCK - 1) / GRB_KEY_OFFSET_BLOCK;
     return s[GRB_SECTION_KEY_OFFSETS].size == blocks * 8 + docs * 4;
 }
 
@@ -325,11 +323,10 @@ static void segfile_destroy(grb_segment *s) {
         if (f->cache[i].bytes)
             grb_free(a, f->cache[i].bytes, f->cache[i].size);
     if (f->fields)
-        grb_free(a, f->fields, ((size_t)f->field_count + 1) *
-                                   sizeof *f->fields);
+        grb_free(a, f->fields,
+                 ((size_t)f->field_count + 1) * sizeof *f->fields);
     if (f->by_id)
-        grb_free(a, f->by_id, ((size_t)f->by_id_count + 1) *
-                                  sizeof *f->by_id);
+        grb_free(a, f->by_id, ((size_t)f->by_id_count + 1) * sizeof *f->by_id);
     if (f->verified)
         grb_free(a, f->verified,
                  (size_t)(f->page_total / 64 + 1) * sizeof *f->verified);
@@ -352,12 +349,18 @@ static uint64_t segfile_memory(const grb_segment *s) {
 }
 
 static const grb_segment_ops segfile_ops = {
-    segfile_destroy,           segfile_totals,
-    grb_segfile_term_find,     grb_segfile_terms_open,
-    grb_segfile_postings_open, grb_segfile_lengths,
-    grb_segfile_column_open,   grb_segfile_stored,
-    grb_segfile_key_newest,    grb_segfile_key_older,
-    grb_segfile_key_bytes,     grb_segfile_sequence,
+    segfile_destroy,
+    segfile_totals,
+    grb_segfile_term_find,
+    grb_segfile_terms_open,
+    grb_segfile_postings_open,
+    grb_segfile_lengths,
+    grb_segfile_column_open,
+    grb_segfile_stored,
+    grb_segfile_key_newest,
+    grb_segfile_key_older,
+    grb_segfile_key_bytes,
+    grb_segfile_sequence,
     segfile_memory,
 };
 

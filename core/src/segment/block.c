@@ -1,0 +1,365 @@
+/* segment/block.c - one block of up to 256 postings as bytes and back.
+ *
+ * Bytes of a block (covered by the page checksums of its section):
+ *
+ *   u8      bits 0-1 encoding, bit 2 frequencies follow, bits 3-5 pairs
+ *   pairs   varint tf, u8 length code; rising tf
+ *   docs    run: nothing (last document and count say all)
+ *           bitmap: u8 first word in the window, u8 words - 1, u64 words
+ *           for: packed gaps - 1 (below), a block of 256 only
+ *           tail: group varint of gaps - 1
+ *   freqs   tf - 1: packed in a block of 256, else group varint
+ *
+ * Packed: u8 width, u8 exceptions, 32 * width bytes, u8 places of exceptions,
+ * varints of the bits above `width`. The patched frame of reference follows
+ * Zukowski et al., "Super-scalar RAM-CPU cache compression" (2006), with the
+ * exceptions apart instead of chained.
+ * Group varint: for each four numbers a byte of four 2-bit sizes - 1.
+ *
+ * Invariant: decoding stays inside [at, end) and gives rising documents below
+ * max_doc whose last one is the one promised, or false.
+ * Threads: any; no state.
+ */
+#include "segment/block.h"
+
+#include "segment/kernel.h"
+
+static inline uint32_t bit_count(uint32_t v) {
+    return v ? 32u - (uint32_t)__builtin_clz(v) : 0;
+}
+
+/* ---- encoding ---- */
+
+/* Cheapest width for 256 numbers, exceptions included. */
+static uint32_t width_choose(const uint32_t *v, uint32_t *size) {
+    uint32_t with[33] = {0}, best = 32, least = UINT32_MAX;
+    for (uint32_t i = 0; i < GRB_BLOCK; i++) with[bit_count(v[i])]++;
+    for (uint32_t width = 0; width <= 32; width++) {
+        uint32_t cost = 2 + 32 * width, exceptions = 0;
+        for (uint32_t bits = width + 1; bits <= 32; bits++) {
+            exceptions += with[bits];
+            cost += with[bits] * (1 + (bits - width + 6) / 7);
+        }
+        if (exceptions < 64 && cost < least) {
+            least = cost;
+            best = width;
+        }
+    }
+    *size = least;
+    return best;
+}
+
+static void packed_put(const uint32_t *v, uint32_t width, grb_buf *out) {
+    uint8_t bytes[2 + 32 * 32 + 64], places[64];
+    uint32_t exceptions = 0;
+    for (uint32_t i = 0; i < GRB_BLOCK; i++)
+        if (bit_count(v[i]) > width) places[exceptions++] = (uint8_t)i;
+    bytes[0] = (uint8_t)width;
+    bytes[1] = (uint8_t)exceptions;
+    grb_pack(v, width, bytes + 2);
+    memcpy(bytes + 2 + 32 * width, places, exceptions);
+    grb_buf_put(out, bytes, 2 + 32 * width + exceptions);
+    for (uint32_t i = 0; i < exceptions; i++)
+        grb_buf_varint(out, v[places[i]] >> width);
+}
+
+static inline uint32_t byte_count(uint32_t v) {
+    return v < 1u << 8 ? 1 : v < 1u << 16 ? 2 : v < 1u << 24 ? 3 : 4;
+}
+
+static uint32_t grouped_size(const uint32_t *v, uint32_t count) {
+    uint32_t size = (count + 3) / 4;
+    for (uint32_t i = 0; i < count; i++) size += byte_count(v[i]);
+    return size;
+}
+
+static void grouped_put(const uint32_t *v, uint32_t count, grb_buf *out) {
+    uint8_t bytes[(GRB_BLOCK / 4) * 17 + 4];
+    uint8_t *at = bytes, *sizes = bytes;
+    for (uint32_t i = 0; i < count; i++) {
+        if (i % 4 == 0) {
+            sizes = at++;
+            *sizes = 0;
+        }
+        uint32_t size = byte_count(v[i]);
+        *sizes |= (uint8_t)((size - 1) << (i % 4 * 2));
+        memcpy(at, &v[i], 4);
+        at += size;
+    }
+    grb_buf_put(out, bytes, (size_t)(at - bytes));
+}
+
+static void bitmap_put(const uint32_t *docs, uint32_t count, grb_buf *out) {
+    uint64_t words[GRB_WINDOW_WORDS] = {0};
+    uint32_t from = docs[0] % GRB_WINDOW / 64;
+    uint32_t to = docs[count - 1] % GRB_WINDOW / 64;
+    for (uint32_t i = 0; i < count; i++)
+        grb_bit_set(words, docs[i] % GRB_WINDOW);
+    grb_buf_u8(out, (uint8_t)from);
+    grb_buf_u8(out, (uint8_t)(to - from));
+    grb_buf_put(out, words + from, (size_t)(to - from + 1) * 8);
+}
+
+static void freqs_put(const uint32_t *freqs, uint32_t count, grb_buf *out) {
+    uint32_t less[GRB_BLOCK], size;
+    for (uint32_t i = 0; i < count; i++) less[i] = freqs[i] - 1;
+    if (count == GRB_BLOCK)
+        packed_put(less, width_choose(less, &size), out);
+    else
+        grouped_put(less, count, out);
+}
+
+grb_block_encoding grb_block_encode(const uint32_t *docs,
+                                    const uint32_t *freqs, uint32_t count,
+                                    uint32_t base, const grb_impact *impacts,
+                                    uint32_t impact_count, grb_buf *out) {
+    uint32_t gaps[GRB_BLOCK], size, width = 0, first = docs[0];
+    uint32_t last = docs[count - 1], more = 0;
+    grb_block_encoding encoding = GRB_ENCODING_TAIL;
+    for (uint32_t i = 0; i < count; i++) {
+        gaps[i] = docs[i] - base - 1;
+        base = docs[i];
+    }
+    for (uint32_t i = 0; freqs && i < count; i++) more |= freqs[i] - 1;
+    if (last - first == count - 1) {
+        encoding = GRB_ENCODING_RUN;
+    } else {
+        if (count == GRB_BLOCK) {
+            encoding = GRB_ENCODING_FOR;
+            width = width_choose(gaps, &size);
+        } else {
+            size = grouped_size(gaps, count);
+        }
+        if (first / GRB_WINDOW == last / GRB_WINDOW &&
+            2 + (last / 64 - first / 64 + 1) * 8 <= size)
+            encoding = GRB_ENCODING_BITMAP;
+    }
+    grb_buf_u8(out, (uint8_t)(encoding | (more ? 4u : 0) | impact_count << 3));
+    for (uint32_t i = 0; i < impact_count; i++) {
+        grb_buf_varint(out, impacts[i].tf);
+        grb_buf_u8(out, impacts[i].length);
+    }
+    if (encoding == GRB_ENCODING_BITMAP) bitmap_put(docs, count, out);
+    if (encoding == GRB_ENCODING_FOR) packed_put(gaps, width, out);
+    if (encoding == GRB_ENCODING_TAIL) grouped_put(gaps, count, out);
+    if (more) freqs_put(freqs, count, out);
+    return encoding;
+}
+
+/* Pairs beyond the limit are joined with their neighbours: the greater tf and
+ * the lesser length bound both. */
+static uint32_t impacts_join(const grb_impact *all, uint32_t count,
+                             grb_impact *out) {
+    uint32_t made = GRB_MIN(count, GRB_IMPACTS_MAX);
+    for (uint32_t i = 0; i < made; i++) {
+        uint32_t from = i * count / made, to = (i + 1) * count / made;
+        out[i].tf = all[to - 1].tf;
+        out[i].length = all[from].length;
+    }
+    return made;
+}
+
+uint32_t grb_impacts_make(const uint32_t *freqs, const uint8_t *lengths,
+                          uint32_t count, grb_impact *out) {
+    /* most[l]: greatest tf among documents with length code l. */
+    uint32_t most[256], made = 0, seen = 0;
+    uint32_t codes[256 / 32] = {0};
+    grb_impact all[256];
+    for (uint32_t i = 0; i < count; i++) {
+        uint8_t code = lengths[i];
+        if (!(codes[code / 32] >> (code % 32) & 1)) {
+            codes[code / 32] |= (uint32_t)1 << (code % 32);
+            most[code] = 0;
+        }
+        most[code] = GRB_MAX(most[code], freqs[i]);
+    }
+    /* Rising length: a pair counts only if its tf is above all before. */
+    for (uint32_t word = 0; word < 8; word++) {
+        for (uint32_t w = codes[word]; w; w &= w - 1) {
+            uint32_t code = word * 32 + (uint32_t)__builtin_ctz(w);
+            if (most[code] <= seen) continue;
+            seen = most[code];
+            all[made].tf = seen;
+            all[made++].length = (uint8_t)code;
+        }
+    }
+    return impacts_join(all, made, out);
+}
+
+/* ---- decoding ---- */
+
+static const uint8_t *varint32(const uint8_t *at, const uint8_t *end,
+                               uint32_t *out) {
+    uint32_t v = 0;
+    for (uint32_t shift = 0; shift < 35 && at < end; shift += 7) {
+        uint8_t byte = *at++;
+        v |= (uint32_t)(byte & 0x7f) << shift;
+        if (byte < 0x80) {
+            *out = v;
+            return at;
+        }
+    }
+    return NULL;
+}
+
+static const uint8_t *packed_get(const uint8_t *at, const uint8_t *end,
+                                 uint32_t *out) {
+    if (end - at < 2) return NULL;
+    uint32_t width = at[0], exceptions = at[1];
+    at += 2;
+    if (width > 32 || (size_t)(end - at) < 32 * width + exceptions)
+        return NULL;
+    grb_kernels_best.unpack(at, width, out);
+    const uint8_t *places = at + 32 * width;
+    at = places + exceptions;
+    for (uint32_t i = 0; i < exceptions; i++) {
+        uint32_t high;
+        at = varint32(at, end, &high);
+        if (!at || width == 32) return NULL;
+        out[places[i]] |= high << width;
+    }
+    return at;
+}
+
+static const uint8_t *grouped_get(const uint8_t *at, const uint8_t *end,
+                                  uint32_t count, uint32_t *out) {
+    static const uint32_t masks[4] = {0xff, 0xffff, 0xffffff, UINT32_MAX};
+    uint32_t i = 0;
+    for (; i + 4 <= count && end - at >= 20; i += 4) {
+        uint32_t sizes = *at++;
+        for (uint32_t k = 0; k < 4; k++, sizes >>= 2) {
+            uint32_t v;
+            memcpy(&v, at, sizeof v);
+            out[i + k] = v & masks[sizes & 3];
+            at += (sizes & 3) + 1;
+        }
+    }
+    for (uint32_t sizes = 0; i < count; i++, sizes >>= 2) {
+        if (i % 4 == 0) {
+            if (at == end) return NULL;
+            sizes = *at++;
+        }
+        uint32_t size = (sizes & 3) + 1;
+        if ((size_t)(end - at) < size) return NULL;
+        out[i] = 0;
+        memcpy(&out[i], at, size);
+        at += size;
+    }
+    return at;
+}
+
+/* The head: encoding and pairs. Leaves the place of the documents. */
+static const uint8_t *head_get(const grb_block_source *in,
+                               grb_block_decoded *out, bool *freqs) {
+    const uint8_t *at = in->at;
+    if (at >= in->end) return NULL;
+    uint8_t head = *at++;
+    out->encoding = (grb_block_encoding)(head & 3);
+    out->impact_count = head >> 3;
+    *freqs = head & 4;
+    if (out->impact_count > GRB_IMPACTS_MAX) return NULL;
+    for (uint32_t i = 0; i < out->impact_count; i++) {
+        at = varint32(at, in->end, &out->impacts[i].tf);
+        if (!at || at == in->end) return NULL;
+        out->impacts[i].length = *at++;
+    }
+    return at;
+}
+
+bool grb_block_impacts(const grb_block_source *in, grb_block_decoded *out) {
+    bool freqs;
+    return head_get(in, out, &freqs) != NULL;
+}
+
+static const uint8_t *bitmap_get(const grb_block_source *in,
+                                 grb_block_decoded *out, const uint8_t *at,
+                                 uint64_t *words) {
+    uint32_t window = in->last & ~(GRB_WINDOW - 1), count = 0;
+    if (in->end - at < 2) return NULL;
+    uint32_t from = at[0];
+    out->word_count = (uint32_t)at[1] + 1;
+    at += 2;
+    if (from + out->word_count > GRB_WINDOW_WORDS ||
+        (size_t)(in->end - at) < out->word_count * 8)
+        return NULL;
+    memcpy(words, at, out->word_count * 8);
+    out->first = window + from * 64;
+    for (uint32_t i = 0; i < out->word_count; i++)
+        count += grb_popcount64(words[i]);
+    uint64_t top = words[out->word_count - 1];
+    if (count != in->count || !words[0] || !top ||
+        out->first + (out->word_count - 1) * 64 + 63 -
+                (uint32_t)grb_clz64(top) !=
+            in->last)
+        return NULL;
+    /* The first document must lie behind the block before. */
+    uint32_t first = out->first + (uint32_t)grb_ctz64(words[0]);
+    if (in->base != UINT32_MAX && first <= in->base) return NULL;
+    return at + out->word_count * 8;
+}
+
+/* Gaps were added up modulo 2^32: rising and right at the end, or false. */
+static bool docs_rise(const grb_block_source *in, const uint32_t *docs) {
+    uint32_t bad = in->base != UINT32_MAX && docs[0] <= in->base;
+    for (uint32_t i = 1; i < in->count; i++) bad |= docs[i] <= docs[i - 1];
+    return !bad && docs[in->count - 1] == in->last;
+}
+
+bool grb_block_docs(const grb_block_source *in, grb_block_decoded *out,
+                    uint32_t *docs, uint64_t *words) {
+    bool freqs;
+    const uint8_t *at = head_get(in, out, &freqs);
+    if (!at || in->count == 0 || in->last >= in->max_doc ||
+        (in->base != UINT32_MAX && in->last <= in->base))
+        return false;
+    out->word_count = 0;
+    switch (out->encoding) {
+    case GRB_ENCODING_RUN:
+        if (in->count > in->last - in->base) return false;
+        out->first = in->last - in->count + 1;
+        break;
+    case GRB_ENCODING_BITMAP:
+        at = bitmap_get(in, out, at, words);
+        break;
+    case GRB_ENCODING_FOR:
+        if (in->count != GRB_BLOCK) return false;
+        at = packed_get(at, in->end, docs);
+        if (!at) return false;
+        grb_kernels_best.sum(docs, in->base);
+        if (!docs_rise(in, docs)) return false;
+        out->first = docs[0];
+        break;
+    default:
+        at = grouped_get(at, in->end, in->count, docs);
+        if (!at) return false;
+        for (uint32_t i = 0, base = in->base; i < in->count; i++)
+            docs[i] = base += docs[i] + 1;
+        if (!docs_rise(in, docs)) return false;
+        out->first = docs[0];
+    }
+    out->freqs_at = freqs ? at : NULL;
+    out->end = at;
+    return at != NULL;
+}
+
+bool grb_block_freqs(const grb_block_source *in, const grb_block_decoded *b,
+                     uint32_t *freqs, const uint8_t **after) {
+    const uint8_t *at = b->end;
+    if (!b->freqs_at) {
+        for (uint32_t i = 0; i < in->count; i++) freqs[i] = 1;
+    } else {
+        at = in->count == GRB_BLOCK
+                 ? packed_get(b->freqs_at, in->end, freqs)
+                 : grouped_get(b->freqs_at, in->end, in->count, freqs);
+        if (!at) return false;
+        uint32_t most = 0;
+        for (uint32_t i = 0; i < in->count; i++) {
+            freqs[i]++;
+            most |= freqs[i];
+            if (freqs[i] == 0) return false;
+        }
+        if (most >> 31) return false;
+    }
+    *after = at;
+    return true;
+}
