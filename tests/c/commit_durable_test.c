@@ -862,6 +862,94 @@ static void the_first_synced_commit_after_none_holds_everything(void **u) {
     }
 }
 
+/* An allocator that refuses its n-th request. */
+static int refusals_left;
+static void *refusing_resize(void *context, void *block, size_t old_size,
+                             size_t new_size) {
+    if (new_size > old_size && refusals_left-- == 0) return NULL;
+    return grb_allocator_malloc.resize(NULL, block, old_size, new_size);
+}
+
+/* The life of an index in which the n-th allocation fails: an error, nothing
+ * poisoned by it unless a sync was under way, nothing lost. */
+static void any_allocation_may_be_refused(void **u) {
+    static const grebe_allocator hook = {refusing_resize, NULL};
+    bool refused = true;
+    for (int n = 0; refused; n++) {
+        model m = model_make((uint64_t)n);
+        grb_directory *dir = fault_directory_open(m.disk);
+        grb_durable *d = NULL;
+        grebe_error err = {0};
+        grb_state state = state_of(0, 0);
+        seen s;
+        dir->allocator = &hook;
+        refusals_left = n;
+        if (grb_durable_create(dir, &state, &d, NULL) == GREBE_OK) {
+            m.exists = true;
+            bool ok = step_append(&m, d) && step_checkpoint(&m, dir, d) &&
+                      step_append(&m, d);
+            grb_durable_close(d);
+            d = NULL;
+            if (ok && open_and_replay(dir, true, &d, &s, &err) == GREBE_OK)
+                grb_durable_close(d);
+            assert_true(err.status == GREBE_OK || err.status == GREBE_MEMORY);
+            d = NULL;
+        }
+        refused = refusals_left < 0;
+        refusals_left = INT32_MAX;
+        assert_true(process_open(&m, dir, false, &d));
+        assert_true(step_append(&m, d));
+        grb_durable_close(d);
+        grb_directory_close(dir);
+        fault_disk_free(m.disk);
+    }
+}
+
+/* The same on a real folder: a reader beside the writer, one sync each. */
+static void a_folder_keeps_what_was_committed(void **u) {
+    char path[] = "/tmp/grebe-durable-XXXXXX", command[64];
+    grb_directory *dir = NULL, *other = NULL;
+    grb_durable *w = NULL, *r = NULL;
+    grb_state state = state_of(0, 0);
+    uint64_t content = 0;
+    bool changed = false;
+    seen s;
+    assert_non_null(mkdtemp(path));
+    assert_int_equal(grb_directory_open_folder(&grb_allocator_malloc, path,
+                                               GREBE_STORE_MMAP, false, &dir,
+                                               NULL),
+                     GREBE_OK);
+    assert_int_equal(grb_directory_open_folder(&grb_allocator_malloc, path,
+                                               GREBE_STORE_PREAD, false,
+                                               &other, NULL),
+                     GREBE_OK);
+    assert_int_equal(dir->ops->lock(dir, NULL), GREBE_OK);
+    assert_int_equal(grb_durable_create(dir, &state, &w, NULL), GREBE_OK);
+    assert_int_equal(open_and_replay(other, false, &r, &s, NULL), GREBE_OK);
+    for (uint64_t i = 1; i <= 50; i++) {
+        uint64_t before = atomic_load(&dir->syncs);
+        assert_int_equal(doc_append(w, i, &i, sizeof i, NULL), GREBE_OK);
+        assert_int_equal(atomic_load(&dir->syncs) - before, 1);
+        content = content_fold(content, &i, sizeof i);
+        assert_int_equal(grb_durable_changed(r, &changed, NULL), GREBE_OK);
+        assert_true(changed);
+        grb_durable_close(r);
+        assert_int_equal(open_and_replay(other, false, &r, &s, NULL), 0);
+        assert_int_equal(s.content, content);
+    }
+    assert_int_equal(grb_durable_changed(r, &changed, NULL), GREBE_OK);
+    assert_false(changed);
+    grb_durable_close(r);
+    grb_durable_close(w);
+    assert_int_equal(open_and_replay(dir, true, &w, &s, NULL), GREBE_OK);
+    assert_int_equal(s.content, content);
+    grb_durable_close(w);
+    grb_directory_close(other);
+    grb_directory_close(dir);
+    snprintf(command, sizeof command, "rm -rf %s", path);
+    assert_int_equal(system(command), 0);
+}
+
 static int schema_make(void **u) {
     grebe_field field = {"id", GREBE_KEYWORD,
                          GREBE_STORED | GREBE_INDEXED | GREBE_KEY, NULL, NULL};
