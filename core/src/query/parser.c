@@ -37,7 +37,7 @@ typedef struct reading {
     grb_parser *p;
     grebe_clause *clauses;
     size_t count, capacity;
-    frame *frames;
+    frame frames[GREBE_QUERY_DEPTH_MAX + 1];
     uint32_t depth;         /* of the innermost frame */
     bool wanted;            /* a clause must follow */
     const grb_field *field; /* written before this clause, else the group's */
@@ -478,14 +478,16 @@ done:
 
 static grebe_status strict_parse(grb_parser *p, grebe_query **out,
                                  grebe_error *err) {
-    const grebe_allocator *a = p->text.allocator;
-    size_t size = (GREBE_QUERY_DEPTH_MAX + 1) * sizeof(frame);
-    reading r = {.p = p, .frames = grb_alloc_zero(a, size)};
-    if (!r.frames) return grb_error_memory(err, size);
+    reading r; /* of the 3 KiB of frames only the first is set */
+    r.p = p;
+    r.clauses = NULL;
+    r.count = r.capacity = 0;
+    r.frames[0] = (frame){.first = 0};
+    r.depth = 0;
     grebe_status status = strict_read(&r, out, err);
     while (r.count) grb_query_release(r.clauses[--r.count].query);
-    if (r.clauses) grb_free(a, r.clauses, r.capacity * sizeof *r.clauses);
-    grb_free(a, r.frames, size);
+    if (r.clauses)
+        grb_free(p->text.allocator, r.clauses, r.capacity * sizeof *r.clauses);
     return status;
 }
 
