@@ -982,6 +982,8 @@ int main(void) {
         cmocka_unit_test(any_store_call_may_fail_once_or_from_then_on),
         cmocka_unit_test(durability_none_loses_only_from_the_end),
         cmocka_unit_test(the_first_synced_commit_after_none_holds_everything),
+        cmocka_unit_test(any_allocation_may_be_refused),
+        cmocka_unit_test(a_folder_keeps_what_was_committed),
     };
     return cmocka_run_group_tests(tests, schema_make, schema_drop);
 }
