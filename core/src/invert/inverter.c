@@ -10,6 +10,9 @@
  */
 #include "invert/inverter.h"
 
+#define KEEP_ITEMS ((size_t)1 << 17) /* terms, tokens */
+#define KEEP_BYTES ((size_t)4 << 20) /* of a record */
+
 grebe_status grb_inverter_grow(const grebe_allocator *a, void **items,
                                size_t *capacity, size_t want, size_t item_size,
                                grebe_error *err) {
@@ -42,8 +45,8 @@ grebe_status grb_inverted_new(const grebe_allocator *a, grb_inverted **out,
     return GREBE_OK;
 }
 
-void grb_inverted_free(grb_inverted *inv) {
-    if (!inv) return;
+/* Frees the arrays; the object is as new. */
+static void arrays_free(grb_inverted *inv) {
     const grebe_allocator *a = inv->allocator;
     struct grb_inverter *in = inv->inverter;
     grb_free(a, inv->fields, in->field_capacity * sizeof *inv->fields);
@@ -61,8 +64,34 @@ void grb_inverted_free(grb_inverted *inv) {
     grb_tokens_deinit(&in->tokens);
     grb_arena_deinit(&in->long_terms);
     grb_schema_release(inv->schema);
-    grb_free(a, in, sizeof *in);
+    memset(in, 0, sizeof *in);
+    memset(inv, 0, sizeof *inv);
+    inv->allocator = a;
+    inv->inverter = in;
+    grb_tokens_init(&in->tokens, a);
+    grb_arena_init(&in->long_terms, a, 0);
+    grb_buf_init(&in->stored, a, 0);
+    grb_buf_init(&in->log, a, 0);
+}
+
+void grb_inverted_free(grb_inverted *inv) {
+    if (!inv) return;
+    const grebe_allocator *a = inv->allocator;
+    arrays_free(inv);
+    grb_tokens_deinit(&inv->inverter->tokens);
+    grb_free(a, inv->inverter, sizeof *inv->inverter);
     grb_free(a, inv, sizeof *inv);
+}
+
+/* After a giant the next document begins with nothing: memory for 16 MiB of
+ * text is not held for ever by an index of small documents. */
+static void giant_forget(grb_inverted *inv) {
+    const struct grb_inverter *in = inv->inverter;
+    if (GRB_UNLIKELY(in->term_capacity > KEEP_ITEMS ||
+                     in->tokens.capacity > KEEP_ITEMS ||
+                     in->stored.capacity > KEEP_BYTES ||
+                     in->log.capacity > KEEP_BYTES))
+        arrays_free(inv);
 }
 
 /* ---- instances to chains ---- */
@@ -240,6 +269,7 @@ grebe_status grb_inverted_build(grb_inverted *inv,
                                 grebe_error *err) {
     grebe_status status;
     grebe_value key;
+    giant_forget(inv);
     inverted_clear(inv);
     GRB_TRY(grb_document_complete(document, err));
     GRB_TRY(schema_use(inv, document->schema, err));

@@ -227,10 +227,18 @@ static uint32_t term_add(grb_memseg *s, const grb_inverted *inv,
     return id;
 }
 
+#define AHEAD 8u
+
 static void terms_append(grb_memseg *s, const grb_inverted *inv,
                          uint32_t doc) {
     for (uint32_t i = 0; i < inv->term_count; i++) {
         const grb_inverted_term *term = &inv->terms[i];
+        /* In a long document reserving was long ago: second-level cache. */
+        if (i + AHEAD < inv->term_count &&
+            s->plan[i + AHEAD] != GRB_PLAN_NEW) {
+            __builtin_prefetch(grb_memseg_record(s, s->plan[i + AHEAD]), 1);
+            __builtin_prefetch(grb_memseg_tail(s, s->plan[i + AHEAD]), 1);
+        }
         if (s->plan[i] == GRB_PLAN_NEW)
             s->plan[i] = term_add(s, inv, term, doc);
         else if (term->kind != GRB_TERM_VALUE)
