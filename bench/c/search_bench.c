@@ -1,129 +1,197 @@
-/* rooms: base doc analysis snapshot query search api */
-/* search_bench.c - what the search room costs: weight, matchers and run, each
- * query from a reset arena, without collectors. Model segments answer, so
- * the figures are about this room and not about postings. */
+/* bench/c/search_bench.c - the fixed cost of a search, sorts, facets, fetches
+ * and highlights over an index in memory. Prints a line for each:
+ * name, nanoseconds of the processor (median of rounds, least of rounds). */
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
-#include "search_fixture.h"
+#include "grebe/grebe.h"
 
-static uint64_t state = 1;
-static uint32_t pick(uint32_t n) {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)(state >> 33) % n;
+enum { F_ID, F_BODY, F_YEAR, F_TAG, F_NAME, F_COUNT };
+#define ROUNDS 15
+
+/* The thread's own time: the machine has other work. */
+static uint64_t now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* Word w is in about one of `every[w]` documents. */
-static const uint32_t every[] = {22, 2, 3, 10, 50, 400, 3000, 1};
+static void must(grebe_status status, const grebe_error *err) {
+    if (status == GREBE_OK) return;
+    fprintf(stderr, "%s: %s\n", grebe_status_word(status), err->message);
+    exit(1);
+}
 
-static void world_make(fixture *f, uint32_t docs) {
-    model_segment *m;
-    fixture_init(f);
-    fixture_field(f, "body", GREBE_TEXT, GREBE_INDEXED, "whitespace");
-    fixture_field(f, "num", GREBE_INT, GREBE_INDEXED | GREBE_COLUMN, NULL);
-    m = fixture_leaf(f, 256);
-    model_field(m, 0, GREBE_TEXT, false);
-    model_field(m, 1, GREBE_INT, false);
-    for (uint32_t d = 0; d < docs; d++) {
-        uint32_t position = 0, filler = 5 + pick(30);
-        model_doc(m, d);
-        for (uint32_t w = 0; w < GRB_COUNT(every); w++) {
-            char name[8];
-            int size = snprintf(name, sizeof name, "w%u", w);
-            if (pick(every[w])) continue;
-            for (uint32_t n = 1 + pick(3); n; n--)
-                model_token(m, 0, name, (size_t)size, position++);
-        }
-        while (filler--) model_token(m, 0, "filler", 6, position++);
-        model_number(m, 1, (int64_t)pick(1000000));
+static void text_add(grebe_document *d, uint32_t field, const char *text) {
+    grebe_error err;
+    must(grebe_document_add_text(d, field, text, strlen(text), &err), &err);
+}
+
+/* `common` of 1,000 documents hold "often", every 20th "common". */
+static grebe_index *index_fill(uint32_t count, uint32_t names) {
+    static const grebe_field fields[F_COUNT] = {
+        {"id", GREBE_KEYWORD, GREBE_KEY | GREBE_STORED | GREBE_INDEXED, NULL,
+         NULL},
+        {"body", GREBE_TEXT, GREBE_STORED | GREBE_INDEXED, NULL, NULL},
+        {"year", GREBE_INT, GREBE_STORED | GREBE_COLUMN, NULL, NULL},
+        {"tag", GREBE_KEYWORD, GREBE_STORED | GREBE_COLUMN, NULL, NULL},
+        {"name", GREBE_KEYWORD, GREBE_STORED | GREBE_COLUMN, NULL, NULL}};
+    grebe_error err;
+    grebe_schema *schema;
+    grebe_index *index;
+    grebe_document *d;
+    must(grebe_schema_new(&schema, &err), &err);
+    for (int i = 0; i < F_COUNT; i++)
+        must(grebe_schema_add(schema, &fields[i], &err), &err);
+    grebe_open_options options = {.docs_max = 1u << 20,
+                                  .memory_max = 1u << 30};
+    must(grebe_index_open(NULL, schema, &options, &index, &err), &err);
+    must(grebe_document_new(schema, &d, &err), &err);
+    uint32_t random = 1;
+    for (uint32_t i = 0; i < count; i++) {
+        char text[200];
+        random = random * 1664525u + 1013904223u;
+        uint32_t r = random >> 8;
+        grebe_document_clear(d);
+        snprintf(text, sizeof text, "key%u", i);
+        text_add(d, F_ID, text);
+        snprintf(text, sizeof text, "w%u %s quick%s fox v%u jumps over %s",
+                 r % 5000, r % 3 ? "often" : "seldom",
+                 i % 22 == 0 ? " common" : "", r % 977,
+                 r % 5 ? "the lazy dog. Then it sleeps" : "it");
+        text_add(d, F_BODY, text);
+        must(grebe_document_add_int(d, F_YEAR, r % 100000, &err), &err);
+        snprintf(text, sizeof text, "tag%u", r % 50);
+        text_add(d, F_TAG, text);
+        snprintf(text, sizeof text, "name%u", r % names);
+        text_add(d, F_NAME, text);
+        must(grebe_index_add(index, d, 1, &err), &err);
     }
-    fixture_seal(f);
+    must(grebe_index_commit(index, GREBE_SOFT, NULL, &err), &err);
+    grebe_document_free(d);
+    grebe_schema_release(schema);
+    return index;
 }
 
-static uint64_t seen;
-static grebe_status window_count(void *context, const grb_match_window *w,
-                                 grebe_error *err) {
-    seen += w->count;
-    return GREBE_OK;
+static int order_u64(const void *a, const void *b) {
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
 }
 
-static void query_time(fixture *f, const char *name, grebe_query *q,
-                       bool scored, uint32_t rounds) {
-    uint64_t best = UINT64_MAX, weight = UINT64_MAX;
-    for (int repeat = 0; repeat < 7; repeat++) {
-        uint64_t start = grb_clock_ns(), spent;
-        for (uint32_t i = 0; i < rounds; i++) {
-            grb_search_context *c = fixture_context(f);
-            grb_visitor visitor = {NULL, NULL, window_count, false};
-            grb_weight *w;
-            seen = 0;
-            if (grb_weight_new(c, q, scored, &w, NULL)) abort();
-            if (grb_search_run(c, w, NULL, 0, scored, &visitor, NULL)) abort();
+enum { READ_NOTHING, READ_KEYS, READ_DOCUMENTS };
+
+static void measure(const char *name, grebe_index *index,
+                    const grebe_search_request *r, int read, uint32_t repeat) {
+    uint64_t ns[ROUNDS], total = 0;
+    grebe_error err;
+    grebe_schema *schema;
+    grebe_document *d;
+    must(grebe_index_schema(index, &schema, &err), &err);
+    must(grebe_document_new(schema, &d, &err), &err);
+    for (int round = 0; round < ROUNDS; round++) {
+        uint64_t begun = now();
+        for (uint32_t n = 0; n < repeat; n++) {
+            grebe_hits *hits;
+            must(grebe_index_search(index, r, &hits, &err), &err);
+            total = grebe_hits_total(hits);
+            for (uint64_t i = 0; read && i < grebe_hits_count(hits); i++) {
+                grebe_value v;
+                if (read == READ_KEYS)
+                    must(grebe_hits_key(hits, i, &v, &err), &err);
+                else
+                    must(grebe_hits_document(hits, i, d, &err), &err);
+            }
+            grebe_hits_release(hits);
         }
-        spent = (grb_clock_ns() - start) / rounds;
-        best = GRB_MIN(best, spent);
-        start = grb_clock_ns();
-        for (uint32_t i = 0; i < rounds; i++) {
-            grb_weight *w;
-            if (grb_weight_new(fixture_context(f), q, scored, &w, NULL))
-                abort();
-        }
-        spent = (grb_clock_ns() - start) / rounds;
-        weight = GRB_MIN(weight, spent);
+        ns[round] = (now() - begun) / repeat;
     }
-    printf("%9u docs  %-28s %9llu hits %10llu ns (weight %llu)\n",
-           f->leaves[0]->doc_count, name, (unsigned long long)seen,
-           (unsigned long long)best, (unsigned long long)weight);
-    grebe_query_release(q);
-}
-
-static grebe_query *match(const char *text, grebe_operator op) {
-    grebe_query *q;
-    if (grebe_query_match("body", text, strlen(text), op, &q, NULL)) abort();
-    return q;
+    qsort(ns, ROUNDS, sizeof *ns, order_u64);
+    printf("%-44s %9llu %9llu ns  total %llu\n", name,
+           (unsigned long long)ns[ROUNDS / 2], (unsigned long long)ns[0],
+           (unsigned long long)total);
+    grebe_document_free(d);
+    grebe_schema_release(schema);
 }
 
 static grebe_query *term(const char *text) {
-    grebe_value v = {.kind = GREBE_TEXT};
+    grebe_error err;
     grebe_query *q;
+    grebe_value v = {.kind = GREBE_TEXT};
     v.as.text.bytes = text;
     v.as.text.size = strlen(text);
-    if (grebe_query_term("body", &v, &q, NULL)) abort();
+    must(grebe_query_term("body", &v, &q, &err), &err);
     return q;
 }
 
-static grebe_query *phrase(const char *text) {
-    grebe_query *q;
-    if (grebe_query_phrase("body", text, strlen(text), 0, &q, NULL)) abort();
-    return q;
+static void small_measure(void) {
+    grebe_index *index = index_fill(1000, 100);
+    grebe_query *common = term("common"), *often = term("often");
+    grebe_facet_request facets[] = {{.field = "tag", .mincount = 1},
+                                    {.field = "year", .mincount = 1},
+                                    {.field = "name", .mincount = 1}};
+    grebe_search_request r = {.query = common, .limit = 10};
+    measure("1,000 docs: term df 46, top 10", index, &r, 0, 20000);
+    measure("... and keys", index, &r, READ_KEYS, 20000);
+    measure("... and documents", index, &r, READ_DOCUMENTS, 2000);
+    r.limit = 0;
+    measure("... count only", index, &r, 0, 20000);
+    r.limit = 10;
+    r.sort = "year desc";
+    measure("... sorted by year", index, &r, 0, 20000);
+    r.sort = NULL;
+    r.query = often;
+    measure("1,000 docs: term df 667, top 10", index, &r, 0, 5000);
+    r.facets = facets;
+    r.facet_count = 3;
+    measure("... and three facets", index, &r, 0, 1000);
+    r.facet_count = 0;
+    r.query = NULL;
+    measure("1,000 docs: all, top 10", index, &r, 0, 20000);
+    grebe_query_release(common);
+    grebe_query_release(often);
+    grebe_index_free(index);
 }
 
-static grebe_query *range(int64_t low, int64_t high) {
-    grebe_value a = {.kind = GREBE_INT}, b = {.kind = GREBE_INT};
-    grebe_range r = {&a, &b, 0, 0};
-    grebe_query *q;
-    a.as.integer = low;
-    b.as.integer = high;
-    if (grebe_query_range("num", &r, &q, NULL)) abort();
-    return q;
+static void large_measure(void) {
+    grebe_index *index = index_fill(200000, 10000);
+    grebe_query *often = term("often");
+    grebe_facet_request tag = {.field = "tag", .mincount = 1};
+    grebe_facet_request name = {.field = "name", .mincount = 1};
+    grebe_highlight_request body = {.field = "body"};
+    grebe_search_request r = {.query = often, .limit = 10};
+    measure("200,000 docs: frequent term, top 10", index, &r, 0, 20);
+    r.sort = "year desc";
+    measure("... sorted by year", index, &r, 0, 20);
+    r.sort = "name";
+    measure("... sorted by keyword", index, &r, 0, 20);
+    r.sort = NULL;
+    r.limit = 0;
+    measure("... count only", index, &r, 0, 20);
+    r.facets = &tag;
+    r.facet_count = 1;
+    measure("... facet of 50 values", index, &r, 0, 20);
+    r.query = NULL;
+    measure("all documents, facet of 50 values", index, &r, 0, 20);
+    r.facets = &name;
+    measure("all documents, facet of 10,000 values", index, &r, 0, 20);
+    r.facet_count = 0;
+    r.query = often;
+    r.limit = 10;
+    r.total_max = 1000;
+    r.highlights = &body;
+    r.highlight_count = 1;
+    measure("frequent term, ten highlights", index, &r, 0, 20);
+    r.highlight_count = 0;
+    r.limit = GREBE_LIMIT_ALL;
+    measure("frequent term, every hit", index, &r, 0, 3);
+    grebe_query_release(often);
+    grebe_index_free(index);
 }
 
-int main(void) {
-    static const uint32_t sizes[] = {1000, 100000, 1000000};
-    for (size_t i = 0; i < GRB_COUNT(sizes); i++) {
-        uint32_t n = 200000000 / (sizes[i] * 10) + 3;
-        fixture f;
-        world_make(&f, sizes[i]);
-        query_time(&f, "term, 1 in 22", term("w0"), true, n);
-        query_time(&f, "term, 1 in 22, unscored", term("w0"), false, n);
-        query_time(&f, "term, 1 in 2", term("w1"), true, n);
-        query_time(&f, "or of two", match("w0 w3", GREBE_OR), true, n);
-        query_time(&f, "or of six", match("w0 w1 w2 w3 w4 w5", GREBE_OR), true,
-                   n);
-        query_time(&f, "and of two", match("w0 w1", GREBE_AND), true, n);
-        query_time(&f, "and, rare lead", match("w6 w1", GREBE_AND), true, n);
-        query_time(&f, "phrase", phrase("w0 w1"), true, n);
-        query_time(&f, "number range, 1 in 10", range(0, 100000), false, n);
-        fixture_deinit(&f);
-    }
+int main(int argc, char **argv) {
+    small_measure();
+    if (argc < 2 || strcmp(argv[1], "small") != 0) large_measure();
     return 0;
 }

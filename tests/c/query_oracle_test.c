@@ -286,7 +286,7 @@ static json_t *line_rename(json_t *line) {
 }
 
 typedef struct counts {
-    unsigned equal, refused, wildcard, fuzzy, regexp, exists, blank, odd,
+    unsigned equal, refused, wildcard, fuzzy, regexp, exists, blank, star_field,
         limit;
     unsigned wrong;
 } counts;

@@ -83,8 +83,9 @@ typedef struct grb_place {
     uint32_t leaf, doc;
 } grb_place;
 
-/* Invariant: all places until there are `keep`; then a heap whose root is the
- * worst: least score, among equals the latest. */
+/* Invariant: the best places so far, in order where `keep` is small. Else all
+ * of them until there are `keep`, and then a heap whose root is the worst:
+ * least score, among equals the latest. */
 typedef struct grb_top {
     const grebe_allocator *allocator;
     grb_place *items;

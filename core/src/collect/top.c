@@ -15,6 +15,11 @@
 /* Pages up to here come from the search's arena at once. */
 #define TOP_ARENA_MAX 256u
 #define TOP_RUN 24u /* runs that insertion sorts before merging */
+/* Pages up to here are kept in order instead of as a heap: cheaper for so few,
+ * and nothing is left to sort. */
+#define TOP_ORDERED_MAX 16u
+/* Matches of a window from which whole blocks of scores are compared. */
+#define TOP_DENSE 768u
 
 static bool place_before(const grb_place *a, const grb_place *b) {
     if (a->score != b->score) return a->score > b->score;
@@ -77,10 +82,34 @@ static void top_sift(grb_place *items, size_t count, size_t at) {
     items[at] = moved;
 }
 
+/* Puts a place in its order. It is the latest of all, so that it stands
+ * behind those of the same score. */
+static void top_insert(grb_top *t, const grb_place *place) {
+    size_t at = t->count;
+    if (at == t->keep) {
+        at--;
+        t->more = true;
+    } else {
+        t->count++;
+    }
+    for (; at > 0 && t->items[at - 1].score < place->score; at--)
+        t->items[at] = t->items[at - 1];
+    t->items[at] = *place;
+}
+
+/* The least score that no longer enters a full page. */
+static float top_worst(const grb_top *t) {
+    return t->items[t->keep <= TOP_ORDERED_MAX ? t->count - 1 : 0].score;
+}
+
 /* Takes a place that belongs among the best. */
 static grebe_status top_push(grb_top *t, float score, uint32_t doc,
                              grebe_error *err) {
     grb_place place = {score, t->leaf_ord, doc};
+    if (t->keep <= TOP_ORDERED_MAX) {
+        top_insert(t, &place);
+        return GREBE_OK;
+    }
     if (t->count == t->keep) {
         t->items[0] = place;
         top_sift(t->items, t->count, 0);
@@ -119,12 +148,13 @@ static bool block_above(const float *scores, int32_t bound) {
 /* The scan without a cursor. Below zero the bound lets everything in. */
 static grebe_status window_scan(grb_top *t, const grb_match_window *w,
                                 grebe_error *err) {
-    float bound = t->count == t->keep ? t->items[0].score : -1.0f;
+    float bound = t->count == t->keep ? top_worst(t) : -1.0f;
+    bool dense = w->count >= TOP_DENSE;
     for (uint32_t i = 0; i < GRB_WINDOW_WORDS; i++) {
         uint64_t bits = w->bits[i];
         if (bits == 0) continue;
         const float *scores = w->scores + i * 64;
-        if (bound >= 0 && grb_popcount64(bits) >= 12) {
+        if (dense && bound >= 0) {
             int32_t bound_bits;
             memcpy(&bound_bits, &bound, 4);
             if (!block_above(scores, bound_bits)) continue;
@@ -135,7 +165,7 @@ static grebe_status window_scan(grb_top *t, const grb_match_window *w,
             grebe_status status = top_push(
                 t, scores[bit], w->base + i * 64 + (uint32_t)bit, err);
             if (status != GREBE_OK) return status;
-            if (t->count == t->keep) bound = t->items[0].score;
+            if (t->count == t->keep) bound = top_worst(t);
         }
     }
     return GREBE_OK;
@@ -151,7 +181,7 @@ static grebe_status match_take(grb_top *t, float score, uint32_t doc,
         if (score > last || (score == last && doc < t->after_doc))
             return GREBE_OK;
     }
-    if (t->count < t->keep || score > t->items[0].score)
+    if (t->count < t->keep || score > top_worst(t))
         return top_push(t, score, doc, err);
     t->more = true;
     return GREBE_OK;

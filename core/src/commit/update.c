@@ -241,19 +241,17 @@ static grebe_status instance_rehome(grebe_document *to,
 
 /* A document made for another schema (an older one of this index, or one of
  * the same names) is taken over field by field; the index's own defaults
- * apply to it. */
+ * apply to it. `own` must live as long as `inv` is used. */
 static grebe_status document_rehome(grb_writer *w, grb_inverted *inv,
                                     const grebe_document *document,
-                                    grebe_error *err) {
+                                    grebe_document **own, grebe_error *err) {
     grebe_status status;
-    grebe_document *own = NULL;
     uint32_t given = document->count - document->default_count;
-    GRB_TRY(grb_document_new(w->schema, w->allocator, &own, err));
+    GRB_TRY(grb_document_new(w->schema, w->allocator, own, err));
     for (uint32_t i = 0; i < given; i++)
-        GRB_TRY(instance_rehome(own, document, &document->instances[i], err));
-    GRB_TRY(grb_inverted_build(inv, own, w->durable != NULL, err));
+        GRB_TRY(instance_rehome(*own, document, &document->instances[i], err));
+    GRB_TRY(grb_inverted_build(inv, *own, w->durable != NULL, err));
 done:
-    grb_document_free(own);
     return status;
 }
 
@@ -267,6 +265,7 @@ grebe_status grb_writer_add(grb_writer *w, const grebe_document *document,
                             bool overwrite, grebe_error *err) {
     grebe_status status;
     grb_inverted *inv = NULL;
+    grebe_document *own = NULL;
     uint64_t begun = 0, built = 0;
     bool entered = false;
     GRB_TRY(inverted_take(w, &inv, err));
@@ -279,7 +278,7 @@ grebe_status grb_writer_add(grb_writer *w, const grebe_document *document,
     GRB_TRY(grb_writer_enter(w, err));
     entered = true;
     if (GRB_UNLIKELY(document->schema != w->schema))
-        GRB_TRY(document_rehome(w, inv, document, err));
+        GRB_TRY(document_rehome(w, inv, document, &own, err));
     GRB_TRY(grb_writer_maintain(w, err));
     GRB_TRY(grb_update_add(w, inv, overwrite, err));
     add_count(w, inv);
@@ -289,6 +288,7 @@ grebe_status grb_writer_add(grb_writer *w, const grebe_document *document,
     }
 done:
     if (entered) grb_writer_leave(w);
+    grb_document_free(own);
     if (inv) inverted_give(w, inv);
     return status;
 }

@@ -11,8 +11,7 @@
  * only uses what its bounds, published later, cover.
  */
 #include "memseg/append.h"
-
-#define TF_BUCKETS 64u
+#include "segment/block.h"
 
 /* ---- sealing a block ---- */
 
@@ -23,49 +22,45 @@ static uint8_t length_of(const grb_memseg *s, const grb_mem_field *f,
     return codes ? codes[place] : 0;
 }
 
-/* The shortest length code seen with each tf (63: and above). */
-typedef struct grb_bound {
-    uint32_t tf_max;
-    uint16_t length[TF_BUCKETS]; /* UINT16_MAX: none */
-} grb_bound;
+/* What the pairs of a block are made from. */
+typedef struct block_words {
+    uint32_t freqs[GRB_BLOCK];
+    uint8_t lengths[GRB_BLOCK];
+    uint32_t count;
+} block_words;
 
-static inline void bound_add(grb_bound *b, uint32_t tf, uint8_t length) {
-    uint32_t bucket = GRB_MIN(tf, TF_BUCKETS - 1);
-    if (tf > b->tf_max) b->tf_max = tf;
-    if (length < b->length[bucket]) b->length[bucket] = length;
-}
-
-/* Pairs that no other dominates, tf rising and length code rising with it; at
- * most GRB_IMPACTS_MAX. */
-static uint32_t bound_pairs(const grb_bound *b, grb_impact *out) {
-    grb_impact pairs[TF_BUCKETS];
-    uint32_t count = 0;
-    uint16_t shortest = UINT16_MAX;
-    for (uint32_t tf = TF_BUCKETS; tf-- > 0;) {
-        if (b->length[tf] >= shortest) continue;
-        shortest = b->length[tf];
-        pairs[count].tf = tf == TF_BUCKETS - 1 ? b->tf_max : tf;
-        pairs[count++].length = (uint8_t)shortest;
-    }
-    /* Falling tf here. What is over the maximum is joined at the high end,
-     * where few documents are: (greatest tf, shortest length). */
-    uint32_t joined = count > GRB_IMPACTS_MAX ? count - GRB_IMPACTS_MAX : 0;
-    if (joined) pairs[joined].tf = pairs[0].tf;
-    count -= joined;
-    for (uint32_t i = 0; i < count; i++)
-        out[i] = pairs[joined + count - 1 - i];
-    return count;
-}
-
-static void slice_bound(const grb_memseg *s, const grb_mem_field *f,
+static void slice_words(const grb_memseg *s, const grb_mem_field *f,
                         const grb_slice *slice, uint32_t capacity,
-                        grb_bound *b) {
+                        block_words *out) {
     const grb_pair *pairs = grb_slice_pairs(slice, capacity);
     for (uint32_t i = 0; i < capacity; i++) {
         uint32_t doc =
             atomic_load_explicit(&slice->docs[i], memory_order_relaxed);
-        bound_add(b, pairs[i].tf, length_of(s, f, doc));
+        out->freqs[out->count] = pairs[i].tf;
+        out->lengths[out->count++] = length_of(s, f, doc);
     }
+}
+
+static void block_impacts(const grb_memseg *s, const grb_record *record,
+                          const grb_tail *tail, const grb_mem_field *f,
+                          grb_sealed *out) {
+    block_words words;
+    words.count = 0;
+    if (tail->sealed == 0) {
+        words.freqs[0] = record->first_tf;
+        words.lengths[0] = length_of(s, f, record->first_doc);
+        words.count = 1;
+        const grb_slice *slice =
+            atomic_load_explicit(&record->slices, memory_order_relaxed);
+        for (uint32_t n = GRB_SLICE_FIRST; n < GRB_BLOCK; n *= 2) {
+            slice_words(s, f, slice, n, &words);
+            slice = atomic_load_explicit(&slice->next, memory_order_relaxed);
+        }
+    } else {
+        slice_words(s, f, tail->slice, GRB_BLOCK, &words);
+    }
+    out->impact_count = grb_impacts_make(words.freqs, words.lengths,
+                                         words.count, out->impacts);
 }
 
 /* The block that ends with tail->slice is full: its entry becomes visible. */
@@ -88,22 +83,7 @@ static void block_seal(grb_memseg *s, grb_record *record, grb_tail *tail,
     grb_sealed *sealed = &blocks->items[tail->sealed];
     sealed->slice = tail->slice;
     if (text) {
-        grb_bound b = {0};
-        memset(b.length, 0xff, sizeof b.length);
-        if (tail->sealed == 0) {
-            bound_add(&b, record->first_tf,
-                      length_of(s, f, record->first_doc));
-            grb_slice *slice =
-                atomic_load_explicit(&record->slices, memory_order_relaxed);
-            for (uint32_t n = GRB_SLICE_FIRST; n <= GRB_BLOCK / 2; n *= 2) {
-                slice_bound(s, f, slice, n, &b);
-                slice =
-                    atomic_load_explicit(&slice->next, memory_order_relaxed);
-            }
-        } else {
-            slice_bound(s, f, tail->slice, GRB_BLOCK, &b);
-        }
-        sealed->impact_count = bound_pairs(&b, sealed->impacts);
+        block_impacts(s, record, tail, f, sealed);
     } else {
         sealed->impact_count = 1;
         sealed->impacts[0] = (grb_impact){1, 1};

@@ -45,6 +45,9 @@ grebe_status grb_segfile_open(grb_directory *d, const char *name,
 /* What it shows: all of it. */
 void grb_segfile_bounds(const grb_segment *segment, grb_bounds *out);
 
+/* Bytes of the file. */
+uint64_t grb_segfile_size(const grb_segment *segment);
+
 /* Blocks of each encoding, for check and tests. */
 typedef struct grb_segfile_census {
     uint64_t block_run, block_bitmap, block_for, block_tail, term_inline;
