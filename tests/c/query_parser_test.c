@@ -77,17 +77,52 @@ static void values_are_read_by_their_field_s_kind(void **state) {
     reads_as("price:1.5e3", NULL, "price:1500");
     reads_as("price:-.5", NULL, "price:-0.5");
     reads_as("price:[-inf TO 1}", NULL, "price:[-inf TO 1}");
-    reads_as("when:2020-02-29", NULL, "when:2020-02-29T00:00:00Z");
     reads_as("when:2020-02-29T12:30:00.5678+01:00", NULL,
              "when:2020-02-29T11:30:00.567Z");
-    reads_as("when:[2020-01-01 TO 2020-12-31T23:59Z]", NULL,
-             "when:[2020-01-01T00:00:00Z TO 2020-12-31T23:59:00Z]");
     reads_as("read:true -read:false", NULL, "read:true -read:false");
     reads_as("id:AbC tags:\"a b\"", NULL, "id:AbC tags:a\\ b");
     reads_as("tags:Ab* tags:[A TO b]", NULL, "tags:Ab* tags:[\"A\" TO \"b\"]");
     reads_as("title:Runn* body:[A TO B]", NULL,
              "title:runn* body:[\"a\" TO \"b\"]");
     reads_as("year:* tags:*", NULL, "year:* tags:*");
+}
+
+static void a_date_without_a_time_is_the_whole_day(void **state) {
+    reads_as("when:2020-02-29", NULL,
+             "when:[2020-02-29T00:00:00Z TO 2020-02-29T23:59:59.999Z]");
+    reads_as("when:[2020-01-01 TO 2020-12-31]", NULL,
+             "when:[2020-01-01T00:00:00Z TO 2020-12-31T23:59:59.999Z]");
+    reads_as("when:{2020-01-01 TO 2020-12-31}", NULL,
+             "when:{2020-01-01T23:59:59.999Z TO 2020-12-31T00:00:00Z}");
+    reads_as("when:[2020-01-01T00:00Z TO 2020-12-31T23:59Z]", NULL,
+             "when:[2020-01-01T00:00:00Z TO 2020-12-31T23:59:00Z]");
+    reads_as("when:[* TO 9999-12-31]", NULL,
+             "when:[* TO 9999-12-31T23:59:59.999Z]");
+}
+
+static void stray_signs_are_refused_or_forgiven(void **state) {
+    static const char *const texts[] = {
+        "\"", "()",      "((",       "hello AND", "[1 TO", "body:",      "~",
+        "*:", "a\\",     "\"a\" \"", "{!",        "AND",   "||",         "a^",
+        "]",  "}",       ")(",       ":",         "^2",    "\\",         "/",
+        "[",  "[a TO b", "+",        "-",         "!",     "a AND OR b", "(a",
+    };
+    grebe_parse_options options = {.fields = one, .field_count = 1};
+    for (size_t i = 0; i < GRB_COUNT(texts); i++) {
+        grebe_query *q = NULL;
+        grebe_error err;
+        size_t size = strlen(texts[i]);
+        options.forgiving = 0;
+        assert_int_equal(
+            grebe_query_parse(schema, texts[i], size, &options, &q, &err),
+            GREBE_SYNTAX);
+        assert_true(err.offset <= size);
+        options.forgiving = 1;
+        assert_int_equal(
+            grebe_query_parse(schema, texts[i], size, &options, &q, &err),
+            GREBE_OK);
+        grebe_query_release(q);
+    }
 }
 
 static void a_text_that_is_no_value_fails_where_it_stands(void **state) {
@@ -246,6 +281,12 @@ static void limits_hold_in_both_ways_of_reading(void **state) {
                 n <= GREBE_QUERY_DEPTH_MAX ? GREBE_OK : GREBE_LIMIT);
             grebe_query_release(q);
         }
+        for (uint32_t n = 0; n + 3 < GREBE_QUERY_TEXT_MAX; n += 2)
+            memcpy(text + n, "-(", 2);
+        assert_int_equal(grebe_query_parse(schema, text,
+                                           GREBE_QUERY_TEXT_MAX - 2, &options,
+                                           &q, &err),
+                         GREBE_LIMIT);
         memset(text, '(', GREBE_QUERY_TEXT_MAX);
         assert_int_equal(grebe_query_parse(schema, text, GREBE_QUERY_TEXT_MAX,
                                            &options, &q, &err),
@@ -281,6 +322,8 @@ static void words_with_nul_keep_it(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_are_read_by_their_field_s_kind),
+        cmocka_unit_test(a_date_without_a_time_is_the_whole_day),
+        cmocka_unit_test(stray_signs_are_refused_or_forgiven),
         cmocka_unit_test(a_text_that_is_no_value_fails_where_it_stands),
         cmocka_unit_test(errors_have_a_place_a_line_and_a_caret),
         cmocka_unit_test(a_long_line_is_shown_round_the_place),

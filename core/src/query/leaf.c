@@ -11,6 +11,9 @@
  */
 #include "query/parser.h"
 
+#define DAY_SIZE 10u /* of "2020-02-29" */
+#define DAY_LAST_MS 86399999
+
 static grebe_status misfit_error(grb_parser *p, uint32_t at,
                                  const grb_field *field, const char *what,
                                  grebe_error *err) {
@@ -59,6 +62,20 @@ static grebe_status long_check(const grb_parser *p, grb_query_token token,
                             GREBE_TERM_SIZE_MAX);
 }
 
+/* A date without a time is a whole day, at both ends of a range and alone:
+ * midnight by accident has lost many a last day. */
+static bool is_day(const grb_field *field, size_t size) {
+    return field->kind == GREBE_DATETIME && size == DAY_SIZE;
+}
+
+static grebe_status day_leaf(const grb_field *field, const grebe_value *day,
+                             grebe_query **out, grebe_error *err) {
+    grebe_value end = *day;
+    grebe_range range = {.lower = day, .upper = &end};
+    end.as.integer += DAY_LAST_MS;
+    return grb_query_range(field->name, &range, out, err);
+}
+
 /* Keyword, number, truth or date: one exact value. */
 static grebe_status exact_leaf(grb_parser *p, const grb_leaf *leaf,
                                const grb_field *field, grebe_query **out,
@@ -76,6 +93,7 @@ static grebe_status exact_leaf(grb_parser *p, const grb_leaf *leaf,
                                 : "this is no value of the field",
                             err);
     }
+    if (is_day(field, p->text.size)) return day_leaf(field, &value, out, err);
     GRB_TRY(grb_query_term(field->name, &value, out, err));
 done:
     return status;
@@ -113,9 +131,11 @@ done:
     return status;
 }
 
+/* `day_end`: of a date without a time its last millisecond is meant. */
 static grebe_status bound_read(grb_parser *p, grb_query_token token,
-                               const grb_field *field, grb_buf *room,
-                               grebe_value *out, grebe_error *err) {
+                               const grb_field *field, bool day_end,
+                               grb_buf *room, grebe_value *out,
+                               grebe_error *err) {
     grebe_status status;
     GRB_TRY(bound_normalize(p, token, field, room, err));
     if (grb_kind_is_text(field->kind))
@@ -124,6 +144,7 @@ static grebe_status bound_read(grb_parser *p, grb_query_token token,
                          room->size ? (const char *)room->bytes : "",
                          room->size, out))
         return misfit_error(p, token.start, field, "this is no bound", err);
+    if (day_end && is_day(field, room->size)) out->as.integer += DAY_LAST_MS;
 done:
     return status;
 }
@@ -136,11 +157,13 @@ static grebe_status range_leaf(grb_parser *p, const grb_leaf *leaf,
     grebe_range range = {.lower_open = leaf->lower_open,
                          .upper_open = leaf->upper_open};
     if (leaf->lower.type != GRB_TOKEN_END) {
-        GRB_TRY(bound_read(p, leaf->lower, field, &p->lower, &lower, err));
+        GRB_TRY(bound_read(p, leaf->lower, field, leaf->lower_open, &p->lower,
+                           &lower, err));
         range.lower = &lower;
     }
     if (leaf->upper.type != GRB_TOKEN_END) {
-        GRB_TRY(bound_read(p, leaf->upper, field, &p->upper, &upper, err));
+        GRB_TRY(bound_read(p, leaf->upper, field, !leaf->upper_open, &p->upper,
+                           &upper, err));
         range.upper = &upper;
     }
     GRB_TRY(grb_query_range(field->name, &range, out, err));
