@@ -34,9 +34,21 @@ static void stats_sum(grb_search_context *c, const grb_field *field,
     }
 }
 
+/* No document can be longer than the field's tokens without one for each other
+ * document. Statistics from elsewhere say nothing about lengths. */
+static uint32_t length_most(const grb_search_context *c,
+                            const grb_field_totals *totals) {
+    uint64_t most = totals->term_total - totals->doc_count + 1;
+    if (c->statistics || totals->term_total < totals->doc_count ||
+        most > INT32_MAX)
+        return INT32_MAX;
+    return (uint32_t)most;
+}
+
 static grebe_status stats_bind(binder *b, const grb_field *field,
                                grb_field_stats **out, grebe_error *err) {
     grb_search_context *c = b->c;
+    const grb_bm25 *p = c->bm25 ? c->bm25 : &grb_bm25_default;
     grb_field_stats *s = b->stats;
     grb_field_totals totals;
     while (s && s->field != field) s = s->next;
@@ -50,11 +62,10 @@ static grebe_status stats_bind(binder *b, const grb_field *field,
         s->average = grb_bm25_average(totals.term_total, totals.doc_count);
         /* Only text has lengths; others use the length 1 everywhere. */
         if (field->kind == GREBE_TEXT)
-            grb_bm25_table(c->bm25 ? c->bm25 : &grb_bm25_default, s->average,
+            grb_bm25_table(p, s->average, length_most(c, &totals),
                            s->inverse);
         else
-            s->inverse[1] = grb_bm25_inverse(
-                c->bm25 ? c->bm25 : &grb_bm25_default, 1.0f, s->average);
+            s->inverse[1] = grb_bm25_inverse(p, 1.0f, s->average);
         s->next = b->stats;
         b->stats = s;
     }

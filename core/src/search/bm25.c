@@ -23,10 +23,13 @@ float grb_bm25_average(uint64_t term_total, uint64_t doc_count) {
     return (float)((double)term_total / (double)doc_count);
 }
 
-void grb_bm25_table(const grb_bm25 *p, float average, float inverse[256]) {
+void grb_bm25_table(const grb_bm25 *p, float average, uint32_t length_max,
+                    float inverse[256]) {
     float k1 = p->k1, b = p->b, rest = 1.0f - b;
-    for (int i = 0; i < 256; i++)
-        inverse[i] =
-            1.0f /
-            (k1 * (rest + b * (float)(int32_t)grb_length_decode[i] / average));
+    uint32_t end = (uint32_t)(grb_length_encode(length_max) + 8) & ~7u;
+    for (uint32_t i = 0; i < end; i++) {
+        float length = (float)(int32_t)grb_length_decode[i];
+        inverse[i] = 1.0f / (k1 * (rest + b * length / average));
+    }
+    for (uint32_t i = end; i < 256; i++) inverse[i] = inverse[end - 1];
 }

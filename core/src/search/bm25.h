@@ -28,8 +28,10 @@ static inline float grb_bm25_inverse(const grb_bm25 *p, float length,
     return 1.0f / (p->k1 * ((1.0f - p->b) + p->b * length / average));
 }
 
-/* The inverses of all 256 length codes. */
-void grb_bm25_table(const grb_bm25 *p, float average, float inverse[256]);
+/* The inverses of all length codes up to that of `length_max`; those above get
+ * the same as it. */
+void grb_bm25_table(const grb_bm25 *p, float average, uint32_t length_max,
+                    float inverse[256]);
 
 /* `weight` = boost * idf. In this form the score never falls with tf nor
  * rises with the length, rounding included, so that block impacts are true

@@ -93,6 +93,28 @@ static void docs_score(const term_matcher *t, uint32_t base,
     for (uint32_t i = 0; i < count; i++) out[i] = w - w / (1.0f + out[i]);
 }
 
+/* Sets bits of rising documents. Where many fall into one word, it is put
+ * together in a register: one store waits for the other otherwise. */
+static void bits_put(uint64_t *bits, uint32_t base, const uint32_t *docs,
+                     uint32_t count) {
+    uint32_t at = (docs[0] - base) >> 6;
+    uint64_t word = 0;
+    if (docs[count - 1] - docs[0] > count * 8) {
+        for (uint32_t i = 0; i < count; i++) grb_bit_set(bits, docs[i] - base);
+        return;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t place = docs[i] - base;
+        if (place >> 6 != at) {
+            bits[at] |= word;
+            word = 0;
+            at = place >> 6;
+        }
+        word |= (uint64_t)1 << (place & 63);
+    }
+    bits[at] |= word;
+}
+
 static void scores_put(const term_sink *s, const uint32_t *docs,
                        const float *values, uint32_t count) {
     uint32_t base = s->base;
@@ -181,8 +203,7 @@ static grebe_status docs_take(term_matcher *t, term_sink *s, uint32_t from,
     }
     if (count == 0) goto done;
     s->any = true;
-    for (uint32_t i = 0; i < count; i++)
-        grb_bit_set(s->bits, docs[i] - s->base);
+    bits_put(s->bits, s->base, docs, count);
     if (!sink_scores(s)) goto done;
     GRB_TRY(freqs_need(t, s, err));
     freqs = t->flat ? NULL : t->freqs + i0;

@@ -12,9 +12,17 @@
 #include "search/matcher.h"
 
 static grebe_status scratch_make(grb_search_context *c, grebe_error *err) {
+    uint32_t count = grb_snapshot_leaf_count(c->snapshot), most = 0;
     if (c->scratch) return GREBE_OK;
     c->scratch = grb_arena_zero(c->arena, sizeof *c->scratch);
-    return c->scratch ? GREBE_OK : grb_error_memory(err, sizeof *c->scratch);
+    if (!c->scratch) return grb_error_memory(err, sizeof *c->scratch);
+    for (uint32_t i = 0; i < count && most < GRB_WINDOW; i++) {
+        grb_leaf leaf;
+        grb_snapshot_leaf(c->snapshot, i, &leaf);
+        most = GRB_MAX(most, leaf.bounds.max_doc);
+    }
+    c->scratch->window = (GRB_MIN(most, GRB_WINDOW) + 63) & ~63u;
+    return GREBE_OK;
 }
 
 static bool part_make(grb_search_context *c, bool wanted, void *part,
@@ -30,9 +38,10 @@ static bool part_make(grb_search_context *c, bool wanted, void *part,
 grebe_status grb_frame_make(grb_search_context *c, uint32_t depth, int parts,
                             grb_frame **out, grebe_error *err) {
     grb_frame *f;
-    size_t sums = GRB_WINDOW * sizeof(double);
+    size_t sums;
     grebe_status status = scratch_make(c, err);
     if (status) return status;
+    sums = c->scratch->window * sizeof(double);
     if (depth >= GRB_FRAMES)
         return grb_error(err, GREBE_LIMIT, "the query is %u deep", depth);
     f = c->scratch->frames[depth];
