@@ -127,10 +127,10 @@ static inline void count_store(grb_record *record, uint32_t count,
 }
 
 static void posting_add(grb_memseg *s, const grb_inverted *inv,
-                        const grb_inverted_term *term, uint32_t id,
+                        const grb_inverted_term *term, grb_plan plan,
                         uint32_t doc) {
-    grb_record *record = grb_memseg_record(s, id);
-    grb_tail *tail = grb_memseg_tail(s, id);
+    grb_record *record = plan.record;
+    grb_tail *tail = plan.tail;
     bool text = term->kind == GRB_TERM_TEXT;
     if (tail->used == tail->capacity) slice_add(s, record, tail, text);
     grb_slice *slice = tail->slice;
@@ -157,11 +157,12 @@ static void posting_add(grb_memseg *s, const grb_inverted *inv,
 }
 
 /* A term seen for the first time: its posting stands in the record. */
-static uint32_t term_add(grb_memseg *s, const grb_inverted *inv,
+static grb_plan term_add(grb_memseg *s, const grb_inverted *inv,
                          const grb_inverted_term *term, uint32_t doc) {
     uint32_t id = s->term_count++;
-    grb_record *record = grb_memseg_record(s, id);
-    *grb_memseg_tail(s, id) = (grb_tail){NULL, 0, 0, 0};
+    grb_plan plan = grb_memseg_term_at(s, id);
+    grb_record *record = plan.record;
+    *plan.tail = (grb_tail){NULL, 0, 0, 0};
     record->field = (uint16_t)term->field;
     record->size = (uint16_t)term->key.size;
     record->key[0] = term->key.words[0];
@@ -204,7 +205,7 @@ static uint32_t term_add(grb_memseg *s, const grb_inverted *inv,
     atomic_store_explicit(&table->slots[at],
                           (uint64_t)term->key.hash << 32 | (id + 1),
                           memory_order_release);
-    return id;
+    return plan;
 }
 
 #define AHEAD 8u
@@ -214,12 +215,11 @@ static void terms_append(grb_memseg *s, const grb_inverted *inv,
     for (uint32_t i = 0; i < inv->term_count; i++) {
         const grb_inverted_term *term = &inv->terms[i];
         /* In a long document reserving was long ago: second-level cache. */
-        if (i + AHEAD < inv->term_count &&
-            s->plan[i + AHEAD] != GRB_PLAN_NEW) {
-            __builtin_prefetch(grb_memseg_record(s, s->plan[i + AHEAD]), 1);
-            __builtin_prefetch(grb_memseg_tail(s, s->plan[i + AHEAD]), 1);
+        if (i + AHEAD < inv->term_count) {
+            __builtin_prefetch(s->plan[i + AHEAD].record, 1);
+            __builtin_prefetch(s->plan[i + AHEAD].tail, 1);
         }
-        if (s->plan[i] == GRB_PLAN_NEW)
+        if (!s->plan[i].record)
             s->plan[i] = term_add(s, inv, term, doc);
         else if (term->kind != GRB_TERM_VALUE)
             posting_add(s, inv, term, s->plan[i], doc);
@@ -232,7 +232,7 @@ static inline int64_t value_of(const grb_memseg *s, const grb_inverted *inv,
                                const grb_inverted_field *field, uint32_t i) {
     int64_t value = inv->values[field->value_first + i];
     if (field->kind != GREBE_KEYWORD) return value;
-    return grb_memseg_record(s, s->plan[value])->first_tf;
+    return s->plan[value].record->first_tf;
 }
 
 static inline void zone_widen(grb_values_page *p, int64_t value) {

@@ -4,8 +4,6 @@
 
 #include "memseg/parts.h"
 
-#define GRB_PLAN_NEW UINT32_MAX
-
 /* Postings of the slice behind one of `capacity` (0: the first slice). */
 static inline uint32_t grb_slice_next(uint32_t capacity) {
     return capacity == 0          ? GRB_SLICE_FIRST

@@ -7,7 +7,7 @@
  * Invariant: after a failure readers and writer see what they saw before;
  *   empty pages and larger tables may stay, for the next document.
  * Threads: the writer.
- * Owns: the plan: term ids of the document, PLAN_NEW for new ones.
+ * Owns: the plan: where the terms of the document lie, NULL for new ones.
  */
 #include "memseg/append.h"
 
@@ -51,13 +51,12 @@ static bool table_reserve(grb_memseg *s, _Atomic(grb_table *) *place,
 static bool terms_reserve(grb_memseg *s, uint32_t count) {
     uint32_t place, last = grb_page_of(count - 1, &place);
     for (uint32_t page = grb_page_of(s->term_count, &place); page <= last;
-         page++) {
-        uint32_t size = grb_page_size(page);
-        if (!grb_memseg_page(s, &s->terms, page, size * sizeof(grb_record),
-                             0) ||
-            !grb_memseg_page(s, &s->tails, page, size * sizeof(grb_tail), 0))
+         page++)
+        if (!grb_memseg_page(s, &s->terms, page,
+                             grb_page_size(page) *
+                                 (sizeof(grb_record) + sizeof(grb_tail)),
+                             0))
             return false;
-    }
     return true;
 }
 
@@ -118,7 +117,7 @@ static bool field_reserve(grb_memseg *s, const grb_inverted_field *field) {
 
 /* ---- terms ---- */
 
-/* Bytes that one more posting of a term takes. */
+/* Bytes that one more posting of a term takes beyond its last slice. */
 static size_t posting_size(const grb_record *record, const grb_tail *tail,
                            bool text) {
     size_t size = 0;
@@ -137,51 +136,79 @@ static size_t posting_size(const grb_record *record, const grb_tail *tail,
     return size;
 }
 
-/* The id a term has, PLAN_NEW if none. `at` is a slot with its hash. */
-static uint32_t term_resolve(const grb_memseg *s, const grb_table *table,
-                             const grb_inverted_term *term) {
-    uint32_t at = term->key.hash & table->mask;
-    for (uint64_t slot; (slot = atomic_load_explicit(
-                             &table->slots[at], memory_order_relaxed)) != 0;
-         at = (at + 1) & table->mask)
-        if (slot >> 32 == term->key.hash &&
-            grb_record_is(grb_memseg_record(s, (uint32_t)slot - 1),
-                          term->field, &term->key))
-            return (uint32_t)slot - 1;
-    return GRB_PLAN_NEW;
+static inline uint64_t slot_load(const grb_table *table, uint32_t at) {
+    return atomic_load_explicit(&table->slots[at], memory_order_relaxed);
 }
 
-/* Ids that probably are those of a batch; starts loading their lines. */
+/* Where a term lies, compared with each candidate. */
+static grb_plan term_resolve(const grb_memseg *s, const grb_table *table,
+                             const grb_inverted_term *term) {
+    uint32_t at = term->key.hash & table->mask;
+    for (uint64_t slot; (slot = slot_load(table, at)) != 0;
+         at = (at + 1) & table->mask) {
+        if (slot >> 32 != term->key.hash) continue;
+        grb_plan plan = grb_memseg_term_at(s, (uint32_t)slot - 1);
+        if (grb_record_is(plan.record, term->field, &term->key)) return plan;
+    }
+    return (grb_plan){NULL, NULL};
+}
+
+/* Where the terms of a batch probably lie (the hash is the same); starts
+ * loading their lines. */
 static void batch_probe(const grb_memseg *s, const grb_table *table,
-                        const grb_inverted_term *terms, uint32_t *plan,
+                        const grb_inverted_term *terms, grb_plan *plan,
                         uint32_t count) {
+    uint32_t mask = table->mask;
     for (uint32_t i = 0; i < count; i++)
         __builtin_prefetch(
-            (const void *)&table->slots[terms[i].key.hash & table->mask]);
+            (const void *)&table->slots[terms[i].key.hash & mask]);
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t hash = terms[i].key.hash, at = hash & table->mask;
-        uint64_t slot =
-            atomic_load_explicit(&table->slots[at], memory_order_relaxed);
-        while (slot && slot >> 32 != hash) {
-            at = (at + 1) & table->mask;
-            slot =
-                atomic_load_explicit(&table->slots[at], memory_order_relaxed);
+        uint32_t hash = terms[i].key.hash, at = hash & mask;
+        uint64_t slot = slot_load(table, at);
+        while (slot >> 32 != hash && slot) {
+            at = (at + 1) & mask;
+            slot = slot_load(table, at);
         }
-        plan[i] = (uint32_t)slot - 1; /* GRB_PLAN_NEW at a free slot */
-        if (!slot) continue;
-        __builtin_prefetch(grb_memseg_record(s, plan[i]), 1);
-        __builtin_prefetch(grb_memseg_tail(s, plan[i]), 1);
+        if (!slot) {
+            plan[i] = (grb_plan){NULL, NULL};
+            continue;
+        }
+        plan[i] = grb_memseg_term_at(s, (uint32_t)slot - 1);
+        __builtin_prefetch(plan[i].record, 1);
+        __builtin_prefetch(plan[i].tail, 1);
     }
 }
 
-/* Starts loading the words that the next posting will be written to. */
-static inline void slice_prefetch(const grb_tail *tail, bool text) {
-    if (tail->used == tail->capacity) return;
-    const uint32_t *words = (const uint32_t *)tail->slice->docs + tail->used;
-    __builtin_prefetch(words, 1);
-    if (text)
-        __builtin_prefetch(
-            grb_slice_pairs(tail->slice, tail->capacity) + tail->used, 1);
+/* Checks the plan of a batch and starts loading the words that postings will
+ * be written to; the arena bytes that they will take. */
+static size_t batch_plan(const grb_memseg *s, const grb_table *table,
+                         const grb_inverted_term *terms, grb_plan *plan,
+                         uint32_t count) {
+    size_t size = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const grb_inverted_term *term = &terms[i];
+        if (plan[i].record &&
+            !grb_record_is(plan[i].record, term->field, &term->key))
+            plan[i] = term_resolve(s, table, term);
+        if (!plan[i].record) {
+            if (term->key.size > GRB_TERM_INLINE)
+                size += grb_mem_pad(term->key.size, 8);
+            continue;
+        }
+        if (term->kind == GRB_TERM_VALUE) continue;
+        const grb_tail *tail = plan[i].tail;
+        uint32_t used = tail->used, capacity = tail->capacity;
+        bool text = term->kind == GRB_TERM_TEXT;
+        if (used < capacity) {
+            __builtin_prefetch((const void *)&tail->slice->docs[used], 1);
+            if (text)
+                __builtin_prefetch(
+                    grb_slice_pairs(tail->slice, capacity) + used, 1);
+        }
+        if (used + 1 >= capacity)
+            size += posting_size(plan[i].record, tail, text);
+    }
+    return size;
 }
 
 /* Fills the plan; the arena bytes that the terms will take. */
@@ -191,26 +218,10 @@ static size_t terms_plan(grb_memseg *s, const grb_inverted *inv) {
     size_t size = 0;
     for (uint32_t from = 0; from < inv->term_count; from += BATCH) {
         const grb_inverted_term *terms = inv->terms + from;
-        uint32_t *plan = s->plan + from;
+        grb_plan *plan = s->plan + from;
         uint32_t count = GRB_MIN(BATCH, inv->term_count - from);
         batch_probe(s, table, terms, plan, count);
-        for (uint32_t i = 0; i < count; i++) {
-            const grb_inverted_term *term = &terms[i];
-            if (plan[i] != GRB_PLAN_NEW &&
-                !grb_record_is(grb_memseg_record(s, plan[i]), term->field,
-                               &term->key))
-                plan[i] = term_resolve(s, table, term);
-            if (plan[i] == GRB_PLAN_NEW) {
-                if (term->key.size > GRB_TERM_INLINE)
-                    size += grb_mem_pad(term->key.size, 8);
-                continue;
-            }
-            if (term->kind == GRB_TERM_VALUE) continue;
-            const grb_tail *tail = grb_memseg_tail(s, plan[i]);
-            slice_prefetch(tail, term->kind == GRB_TERM_TEXT);
-            size += posting_size(grb_memseg_record(s, plan[i]), tail,
-                                 term->kind == GRB_TERM_TEXT);
-        }
+        size += batch_plan(s, table, terms, plan, count);
     }
     return size;
 }
@@ -218,7 +229,7 @@ static size_t terms_plan(grb_memseg *s, const grb_inverted *inv) {
 static bool plan_reserve(grb_memseg *s, uint32_t count) {
     if (count <= s->plan_capacity) return true;
     uint32_t capacity = GRB_MAX(count, s->plan_capacity * 2);
-    uint32_t *plan = grb_memseg_alloc(s, (size_t)capacity * 4);
+    grb_plan *plan = grb_memseg_alloc(s, capacity * sizeof *plan);
     if (!plan) return false;
     s->plan = plan;
     s->plan_capacity = capacity;

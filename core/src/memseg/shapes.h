@@ -108,6 +108,12 @@ typedef struct grb_tail {
     uint32_t sealed; /* blocks in the directory */
 } grb_tail;
 
+/* A term of the document at hand; record NULL: a new one. */
+typedef struct grb_plan {
+    grb_record *record;
+    grb_tail *tail;
+} grb_plan;
+
 /* Open addressing, load at most one half: hash << 32 | id + 1. */
 typedef struct grb_table {
     uint32_t mask;
@@ -204,7 +210,7 @@ typedef struct grb_memseg {
     grb_chunk *chunks;
     size_t chunk_next;
     uint32_t max_doc, term_count, key_count;
-    uint32_t *plan; /* term ids of the document at hand */
+    grb_plan *plan; /* terms of the document at hand */
     uint32_t plan_capacity;
     uint8_t *position_at; /* free part of the last position page */
     uint32_t position_room;
@@ -213,8 +219,7 @@ typedef struct grb_memseg {
     grb_totals *totals;
 
     /* Read by everybody. */
-    grb_paged terms; /* grb_record by grb_page_of(id) */
-    grb_paged tails; /* grb_tail; writer only */
+    grb_paged terms; /* a page: its grb_records, then its grb_tails */
     _Atomic(grb_table *) table;
     _Atomic(grb_table *) keys; /* hash << 32 | newest document + 1 */
     grb_paged rows;
@@ -225,13 +230,24 @@ typedef struct grb_memseg {
     _Atomic uint64_t bytes;
 } grb_memseg;
 
+/* grb_page_of without branches: term ids come in random order. */
+static inline uint32_t grb_term_page(uint32_t id, uint32_t *place) {
+    uint32_t top = 31u - (uint32_t)__builtin_clz(id | 32);
+    uint32_t large = 0u - (uint32_t)(id >= GRB_WINDOW);
+    uint32_t low = id - ((uint32_t)(top > 5) << top);
+    *place = (low & ~large) | (id & (GRB_WINDOW - 1) & large);
+    return ((top - 5) & ~large) | ((6 + (id >> 12)) & large);
+}
 static inline grb_record *grb_memseg_record(const grb_memseg *s, uint32_t id) {
-    uint32_t place, page = grb_page_of(id, &place);
+    uint32_t place, page = grb_term_page(id, &place);
     return (grb_record *)grb_paged_page(&s->terms, page) + place;
 }
-static inline grb_tail *grb_memseg_tail(const grb_memseg *s, uint32_t id) {
-    uint32_t place, page = grb_page_of(id, &place);
-    return (grb_tail *)grb_paged_page(&s->tails, page) + place;
+/* Record and tail; writer only. */
+static inline grb_plan grb_memseg_term_at(const grb_memseg *s, uint32_t id) {
+    uint32_t place, page = grb_term_page(id, &place);
+    grb_record *records = grb_paged_page(&s->terms, page);
+    grb_tail *tails = (grb_tail *)(records + grb_page_size(page));
+    return (grb_plan){records + place, tails + place};
 }
 static inline grb_row *grb_memseg_row(const grb_memseg *s, uint32_t doc) {
     uint32_t place, page = grb_page_of(doc, &place);
