@@ -862,6 +862,32 @@ static void the_first_synced_commit_after_none_holds_everything(void **u) {
     }
 }
 
+/* A torn commit is made again, byte for byte; what an earlier writer left
+ * behind it must not continue the chain. */
+static void no_commit_comes_back_from_behind_a_torn_one(void **u) {
+    uint64_t content;
+    fault_disk *disk = disk_make(1, 50, &content);
+    grb_directory *dir = fault_directory_open(disk);
+    grb_durable *d = NULL;
+    seen s;
+    dir->sync_off = true;
+    assert_int_equal(open_and_replay(dir, true, &d, &s, NULL), GREBE_OK);
+    uint64_t torn = d->log.tail;
+    assert_int_equal(doc_append(d, 2, "two", 3, NULL), GREBE_OK);
+    assert_int_equal(doc_append(d, 3, "three", 5, NULL), GREBE_OK);
+    grb_durable_close(d);
+    memset(fault_disk_find(disk, log_name())->bytes + torn, 0, 512);
+    assert_int_equal(open_and_replay(dir, true, &d, &s, NULL), GREBE_OK);
+    assert_int_equal(s.number, 1);
+    assert_int_equal(doc_append(d, 2, "two", 3, NULL), GREBE_OK);
+    grb_durable_close(d);
+    assert_int_equal(open_and_replay(dir, true, &d, &s, NULL), GREBE_OK);
+    assert_int_equal(s.number, 2);
+    grb_durable_close(d);
+    grb_directory_close(dir);
+    fault_disk_free(disk);
+}
+
 /* An allocator that refuses its n-th request. */
 static int refusals_left;
 static void *refusing_resize(void *context, void *block, size_t old_size,
@@ -984,6 +1010,7 @@ int main(void) {
         cmocka_unit_test(the_first_synced_commit_after_none_holds_everything),
         cmocka_unit_test(any_allocation_may_be_refused),
         cmocka_unit_test(a_folder_keeps_what_was_committed),
+        cmocka_unit_test(no_commit_comes_back_from_behind_a_torn_one),
     };
     return cmocka_run_group_tests(tests, schema_make, schema_drop);
 }

@@ -45,7 +45,9 @@ void grb_record_delete_docs(grb_buf *out, const grb_address *docs,
 void grb_record_wipe(grb_buf *out);
 void grb_record_schema(grb_buf *out, const grebe_schema *schema);
 
-/* What replay does with each record; any failure stops it and is returned. */
+/* What replay does with each record; any failure stops it and is returned.
+ * Documents, keys, lists and schemas are borrowed for the call: who keeps a
+ * schema acquires it (and resolves its analyzers first). */
 typedef struct grb_replay {
     void *context;
     grebe_status (*add)(void *context, grb_cursor *doc, bool overwrite,
@@ -69,33 +71,45 @@ grebe_status grb_durable_exists(grb_directory *d, bool *exists,
  * durable when it returns. Fails and leaves nothing behind otherwise. */
 grebe_status grb_durable_create(grb_directory *d, const grb_state *state,
                                 grb_durable **out, grebe_error *err);
-/* Reads root and state of an existing one. CORRUPT, VERSION, STORAGE. A
- * writer removes unnamed files. */
+/* Reads root and state of an existing one. NOT_FOUND, CORRUPT, VERSION,
+ * STORAGE. A writer holds the lock and removes unnamed files; it writes
+ * nothing else before its first hard commit. */
 grebe_status grb_durable_open(grb_directory *d, bool writable,
                               grb_durable **out, grebe_error *err);
+/* Of the newest root, so without what the log adds; valid until the next
+ * checkpoint or close. */
 const grb_state *grb_durable_state(const grb_durable *d);
 const uint8_t *grb_durable_uuid(const grb_durable *d);
 uint64_t grb_durable_generation(const grb_durable *d);
-/* Reads the log behind the root: verified group by group, then parsed. */
+/* Reads the log behind the root: verified group by group, then parsed. Once a
+ * handle, and before any append or checkpoint. NULL: verifies only. CORRUPT:
+ * damage, never a torn tail. CONFLICT (readers): a checkpoint came in between;
+ * close, open again and start over. A reader whose segments cannot be opened
+ * asks grb_durable_changed, too, before it believes in damage. */
 grebe_status grb_durable_replay(grb_durable *d, const grb_replay *replay,
                                 grebe_error *err);
 /* Number for a new file; never given twice. */
 uint64_t grb_durable_next_file(grb_durable *d);
 /* Whether a group of this size may be appended (log limit). */
 bool grb_durable_log_fits(const grb_durable *d, size_t size);
-/* Appends a group: exactly one fdatasync on the common path. A failure after
- * I/O began poisons. */
+/* Appends a group: exactly one fdatasync, also where the file grows; up to
+ * three more before the first commit of a writer that found no
+ * acknowledgement of the last one. A failure once the group is being written
+ * poisons; a full disk met before that does not. `number` must rise. LOCKED
+ * if the lock file was replaced. */
 grebe_status grb_durable_append(grb_durable *d, uint64_t number,
                                 const uint8_t *records, size_t size,
                                 grebe_error *err);
 /* A checkpoint: the named segment files are written and synced already. New
- * state and log, directory, root; then files no longer named by it or by
- * `pinned` (file numbers) are removed. */
+ * state and log, directory, root (four syncs); then files no longer named by
+ * it or by `pinned` (file numbers) are removed: a segment file being written
+ * or waiting for its commit must be pinned. `number` may repeat the last. */
 grebe_status grb_durable_checkpoint(grb_durable *d, const grb_state *state,
                                     const uint64_t *pinned,
                                     size_t pinned_count, grebe_error *err);
 bool grb_durable_poisoned(const grb_durable *d);
-/* Reading processes: whether a newer hard commit is there. Cheap (signal). */
+/* Reading processes: whether a newer hard commit is there. 3 ns by the
+ * signal; without one the root and the log's end are read. */
 grebe_status grb_durable_changed(grb_durable *d, bool *changed,
                                  grebe_error *err);
 void grb_durable_close(grb_durable *d);
