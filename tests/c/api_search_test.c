@@ -1,5 +1,5 @@
-/* rooms: base store doc analysis invert segment memseg snapshot merge query
- * search commit collect result engine api */
+/* rooms: base store doc analysis segment invert memseg snapshot merge query search commit collect result engine api */
+/* Searches through the public functions: pages, totals, errors, limits. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
 /* rooms: base doc analysis snapshot segment collect api */
+/* Counts of values, against brute force. */
 #include "collect_fixture.h"
 
 /* ---- brute force ---- */

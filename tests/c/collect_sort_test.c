@@ -1,4 +1,5 @@
 /* rooms: base doc analysis snapshot segment collect api */
+/* Orders, their texts and cursors, against brute force. */
 #include "collect_fixture.h"
 
 /* ---- brute force: the value of each key, compared one by one ---- */

@@ -1,4 +1,5 @@
 /* rooms: base doc analysis snapshot segment collect api */
+/* The best by score, against brute force. */
 #include "collect_fixture.h"
 
 static const fixture *want_fixture;

@@ -1,5 +1,5 @@
-/* rooms: base store doc analysis invert segment memseg snapshot merge query
- * search commit collect result engine api */
+/* rooms: base store doc analysis segment invert memseg snapshot merge query search commit collect result engine api */
+/* Passages: what is marked, where they begin and end, escapes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

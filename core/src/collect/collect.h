@@ -131,6 +131,14 @@ grebe_status grb_items_reserve(grb_items *items, size_t count,
 static inline grb_item *grb_items_at(const grb_items *items, size_t i) {
     return (grb_item *)(items->bytes + i * items->stride);
 }
+/* Copies an item: a few words, for which a call would cost more. */
+typedef uint64_t __attribute__((may_alias)) grb_item_word;
+static inline void grb_item_copy(grb_item *to, const grb_item *from,
+                                 size_t stride) {
+    grb_item_word *restrict t = (grb_item_word *)to;
+    const grb_item_word *restrict f = (const grb_item_word *)from;
+    for (size_t i = 0; i < stride / sizeof *t; i++) t[i] = f[i];
+}
 /* Order by words (one segment, or no keywords) and by bytes. */
 int grb_item_compare(const grb_sort_plan *plan, const grb_item *a,
                      const grb_item *b, bool by_bytes);

@@ -29,8 +29,7 @@ done:
 /* Whether nothing that could still come would change the answer. */
 static bool collector_settled(const grb_collector *c) {
     if (c->request.facet_count > 0) return false;
-    if (c->request.total_known)
-        return c->in_order && grb_collector_more(c);
+    if (c->request.total_known) return c->in_order && grb_collector_more(c);
     if (c->request.total_max == GREBE_TOTAL_EXACT ||
         c->total <= c->request.total_max)
         return false;

@@ -11,8 +11,6 @@
 #include "collect/collect.h"
 
 #define ITEMS_RUN 16u /* runs that insertion sorts before merging */
-#define ITEM_SIZE_MAX \
-    (sizeof(grb_item) + GRB_SORT_KEYS_MAX * sizeof(grb_sort_cell))
 
 void grb_items_init(grb_items *items, const grebe_allocator *a,
                     const grb_sort_plan *plan) {
@@ -70,24 +68,27 @@ static int items_compare(const grb_items *items, size_t i, size_t j) {
                             grb_items_at(items, j), false);
 }
 
-static void items_swap(grb_items *items, size_t i, size_t j) {
-    _Alignas(grb_item) char moved[ITEM_SIZE_MAX];
-    memcpy(moved, grb_items_at(items, i), items->stride);
-    memcpy(grb_items_at(items, i), grb_items_at(items, j), items->stride);
-    memcpy(grb_items_at(items, j), moved, items->stride);
-}
+typedef union item_space {
+    grb_item item;
+    char bytes[sizeof(grb_item) + GRB_SORT_KEYS_MAX * sizeof(grb_sort_cell)];
+} item_space;
 
 void grb_items_sift(grb_items *items, size_t at) {
+    const grb_sort_plan *plan = items->plan;
+    item_space moved;
+    grb_item_copy(&moved.item, grb_items_at(items, at), items->stride);
     for (;;) {
         size_t child = 2 * at + 1;
-        if (child >= items->count) return;
+        if (child >= items->count) break;
         if (child + 1 < items->count &&
             items_compare(items, child, child + 1) < 0)
             child++;
-        if (items_compare(items, at, child) >= 0) return;
-        items_swap(items, at, child);
+        const grb_item *worse = grb_items_at(items, child);
+        if (grb_item_compare(plan, &moved.item, worse, false) >= 0) break;
+        grb_item_copy(grb_items_at(items, at), worse, items->stride);
         at = child;
     }
+    grb_item_copy(grb_items_at(items, at), &moved.item, items->stride);
 }
 
 void grb_items_heapify(grb_items *items) {
@@ -95,10 +96,19 @@ void grb_items_heapify(grb_items *items) {
 }
 
 static void run_sort(grb_items *items, size_t from, size_t to) {
-    for (size_t i = from + 1; i < to; i++)
-        for (size_t at = i; at > from && items_compare(items, at, at - 1) < 0;
-             at--)
-            items_swap(items, at, at - 1);
+    item_space moved;
+    for (size_t i = from + 1; i < to; i++) {
+        size_t at = i;
+        if (items_compare(items, i - 1, i) < 0) continue;
+        grb_item_copy(&moved.item, grb_items_at(items, i), items->stride);
+        for (; at > from; at--) {
+            const grb_item *before = grb_items_at(items, at - 1);
+            if (grb_item_compare(items->plan, before, &moved.item, false) < 0)
+                break;
+            grb_item_copy(grb_items_at(items, at), before, items->stride);
+        }
+        grb_item_copy(grb_items_at(items, at), &moved.item, items->stride);
+    }
 }
 
 static void run_merge(const grb_items *from, size_t at, size_t middle,
@@ -106,7 +116,8 @@ static void run_merge(const grb_items *from, size_t at, size_t middle,
     size_t stride = from->stride, a = at, b = middle;
     while (a < middle && b < end) {
         size_t next = items_compare(from, b, a) < 0 ? b++ : a++;
-        memcpy(to, grb_items_at(from, next), stride);
+        grb_item_copy((grb_item *)(void *)to, grb_items_at(from, next),
+                      stride);
         to += stride;
     }
     memcpy(to, grb_items_at(from, a), (middle - a) * stride);

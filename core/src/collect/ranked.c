@@ -231,7 +231,7 @@ static grebe_status pool_push(grb_ranked *r, const grb_item *item,
         r->more = true;
         if (grb_item_compare(r->plan, item, grb_items_at(pool, 0), false) > 0)
             return GREBE_OK;
-        memcpy(grb_items_at(pool, 0), item, pool->stride);
+        grb_item_copy(grb_items_at(pool, 0), item, pool->stride);
         grb_items_sift(pool, 0);
     } else {
         if (pool->count == pool->capacity) {
@@ -240,7 +240,7 @@ static grebe_status pool_push(grb_ranked *r, const grb_item *item,
                 grb_items_reserve(pool, GRB_MIN(more, r->keep), err);
             if (status != GREBE_OK) return status;
         }
-        memcpy(grb_items_at(pool, pool->count++), item, pool->stride);
+        grb_item_copy(grb_items_at(pool, pool->count++), item, pool->stride);
         if (pool->count < r->keep) return GREBE_OK;
         grb_items_heapify(pool);
     }
