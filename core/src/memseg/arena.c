@@ -10,40 +10,62 @@
  */
 #include "memseg/parts.h"
 
+static inline size_t room_left(const grb_room *room) {
+    return (size_t)(room->end - room->at);
+}
+
+/* A new chunk becomes the present room; of the two before, the one with more
+ * left is kept as the spare. */
 static bool chunk_add(grb_memseg *s, size_t size) {
-    size_t want = GRB_MAX(size, s->chunk_next);
-    grb_chunk *chunk = grb_pool_take(s->pool, want);
+    grb_chunk *chunk = grb_pool_take(s->pool, GRB_MAX(size, s->chunk_next));
     if (!chunk) return false;
     chunk->next = s->chunks;
     s->chunks = chunk;
-    s->at = (char *)(chunk + 1);
-    s->end = s->at + chunk->size;
+    if (room_left(&s->room) > room_left(&s->spare)) s->spare = s->room;
+    s->room.at = (char *)(chunk + 1);
+    s->room.end = s->room.at + chunk->size;
     if (s->chunk_next < GRB_MEM_CHUNK_MAX) s->chunk_next *= 2;
     atomic_fetch_add_explicit(&s->bytes, chunk->size + sizeof *chunk,
                               memory_order_relaxed);
     return true;
 }
 
+static void rooms_swap(grb_memseg *s) {
+    grb_room room = s->room;
+    s->room = s->spare;
+    s->spare = room;
+}
+
 bool grb_memseg_ensure(grb_memseg *s, size_t size) {
-    return (size_t)(s->end - s->at) >= size || chunk_add(s, size);
+    if (GRB_LIKELY(room_left(&s->room) >= size)) return true;
+    if (room_left(&s->spare) >= size) {
+        rooms_swap(s);
+        return true;
+    }
+    return chunk_add(s, size);
+}
+
+/* Bytes up to the next line. */
+static inline size_t room_shift(const grb_room *room, size_t line) {
+    return -(uintptr_t)room->at & (line - 1);
+}
+
+static inline bool room_fits(const grb_room *room, size_t size, size_t line) {
+    return room_left(room) >= size + room_shift(room, line);
 }
 
 static void *block_alloc(grb_memseg *s, size_t size, size_t line) {
     size = grb_mem_pad(size, line);
-    char *at = (char *)grb_mem_pad((uintptr_t)s->at, line);
-    if (at <= s->end && (size_t)(s->end - at) >= size) {
-        s->at = at + size;
-        return at;
+    if (!room_fits(&s->room, size, line)) {
+        if (room_fits(&s->spare, size, line))
+            rooms_swap(s);
+        else if (!chunk_add(s, size)) /* a chunk begins at a line */
+            return NULL;
     }
-    char *old_at = s->at, *old_end = s->end;
-    if (!chunk_add(s, size)) return NULL;
-    at = s->at; /* a chunk begins at a line */
-    s->at += size;
+    char *at = s->room.at + room_shift(&s->room, line);
+    s->room.at = at + size;
     /* Go on where more is left. */
-    if (old_end - old_at > s->end - s->at) {
-        s->at = old_at;
-        s->end = old_end;
-    }
+    if (room_left(&s->spare) > room_left(&s->room)) rooms_swap(s);
     return at;
 }
 

@@ -19,8 +19,8 @@ bool grb_memseg_ensure(grb_memseg *s, size_t size);
 void *grb_memseg_alloc(grb_memseg *s, size_t size); /* may be NULL */
 void *grb_memseg_alloc_line(grb_memseg *s, size_t size);
 static inline void *grb_memseg_take(grb_memseg *s, size_t size) {
-    char *at = s->at;
-    s->at += grb_mem_pad(size, 8);
+    char *at = s->room.at;
+    s->room.at += grb_mem_pad(size, 8);
     return at;
 }
 /* Makes the directory reach `page`, then the page itself if it is missing:

@@ -66,8 +66,8 @@ grebe_status grb_memseg_new(grb_pool *pool, grebe_schema *schema,
     s->pool = grb_pool_acquire(pool);
     s->schema = grb_schema_acquire(schema);
     s->chunks = chunk;
-    s->at = (char *)s + grb_mem_pad(sizeof *s, 64);
-    s->end = (char *)s + chunk->size;
+    s->room.at = (char *)s + grb_mem_pad(sizeof *s, 64);
+    s->room.end = (char *)s + chunk->size;
     s->chunk_next = 2 * GRB_MEM_CHUNK_MIN;
     atomic_init(&s->bytes, chunk->size + sizeof *chunk);
     *out = &s->core;

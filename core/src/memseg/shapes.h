@@ -28,6 +28,10 @@ typedef struct grb_chunk {
     char pad[48];
 } grb_chunk;
 
+typedef struct grb_room {
+    char *at, *end;
+} grb_room;
+
 /* ---- growing arrays ---- */
 
 /* A directory of pages that never move. It is replaced by a larger copy; the
@@ -206,7 +210,7 @@ typedef struct grb_memseg {
     grebe_schema *schema;
 
     /* Writer only. */
-    char *at, *end; /* free part of the present chunk */
+    grb_room room, spare; /* free parts of chunks */
     grb_chunk *chunks;
     size_t chunk_next;
     uint32_t max_doc, term_count, key_count;
