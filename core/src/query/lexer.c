@@ -37,13 +37,38 @@ static uint32_t point_size(const grb_lexer *l, uint32_t at) {
     return c < 0x80 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
 }
 
+/* Characters that mean something and begin no word. */
+static bool special(char c) {
+    switch (c) {
+    case '+':
+    case '-':
+    case '!':
+    case '(':
+    case ')':
+    case ':':
+    case '^':
+    case '[':
+    case ']':
+    case '"':
+    case '{':
+    case '}':
+    case '~':
+    case '*':
+    case '?':
+    case '/':
+        return true;
+    default:
+        return false;
+    }
+}
+
 /* Bytes of the character that may begin a word, an escaped one included; 0 if
  * it may not. */
 static uint32_t word_start_at(const grb_lexer *l, uint32_t at) {
     if (at >= l->size || space_at(l, at)) return 0;
     if (l->text[at] == '\\')
         return at + 1 < l->size ? 1 + point_size(l, at + 1) : 0;
-    if (l->text[at] && strchr("+-!():^[]\"{}~*?/", l->text[at])) return 0;
+    if (special(l->text[at])) return 0;
     return point_size(l, at);
 }
 
