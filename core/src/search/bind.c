@@ -62,8 +62,7 @@ static grebe_status stats_bind(binder *b, const grb_field *field,
         s->average = grb_bm25_average(totals.term_total, totals.doc_count);
         /* Only text has lengths; others use the length 1 everywhere. */
         if (field->kind == GREBE_TEXT)
-            grb_bm25_table(p, s->average, length_most(c, &totals),
-                           s->inverse);
+            grb_bm25_table(p, s->average, length_most(c, &totals), s->inverse);
         else
             s->inverse[1] = grb_bm25_inverse(p, 1.0f, s->average);
         s->next = b->stats;

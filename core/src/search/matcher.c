@@ -44,6 +44,11 @@ grebe_status grb_frame_make(grb_search_context *c, uint32_t depth, int parts,
     sums = c->scratch->window * sizeof(double);
     if (depth >= GRB_FRAMES)
         return grb_error(err, GREBE_LIMIT, "the query is %u deep", depth);
+    if (!c->scratch->frames) {
+        size_t size = GRB_FRAMES * sizeof *c->scratch->frames;
+        c->scratch->frames = grb_arena_zero(c->arena, size);
+        if (!c->scratch->frames) return grb_error_memory(err, size);
+    }
     f = c->scratch->frames[depth];
     if (!f) {
         f = grb_arena_line(c->arena, sizeof *f);
@@ -69,7 +74,7 @@ grebe_status grb_lengths_make(grb_search_context *c, uint32_t field,
     if (status) return status;
     for (l = c->scratch->lengths; l && l->field != field;) l = l->next;
     if (!l) {
-        l = grb_arena_line(c->arena, sizeof *l);
+        l = grb_arena_alloc(c->arena, sizeof *l);
         if (!l) return grb_error_memory(err, sizeof *l);
         l->field = field;
         l->leaf = NULL;

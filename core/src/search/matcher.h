@@ -79,8 +79,8 @@ typedef struct grb_frame {
 #define GRB_FRAMES (GREBE_QUERY_DEPTH_MAX + 8)
 #define GRB_PLANES 13u /* counts up to GREBE_QUERY_CLAUSES_MAX */
 struct grb_scratch {
-    size_t window; /* documents of the largest window, a multiple of 64 */
-    grb_frame *frames[GRB_FRAMES];
+    size_t window;      /* documents of the largest window, a multiple of 64 */
+    grb_frame **frames; /* GRB_FRAMES; NULL: none made yet */
     grb_lengths *lengths;
 };
 
@@ -139,13 +139,14 @@ static inline void grb_bits_zero(uint64_t *bits) {
     memset(bits, 0, GRB_WINDOW_WORDS * sizeof *bits);
 }
 
-/* Counts in bytes, all words side by side, so that the compiler makes vectors
- * of it; without -mpopcnt a call a word costs three times as much. */
-static inline uint32_t grb_bits_count(const uint64_t *bits) {
+/* Set bits of the first `size`; those behind are clear. Counts in bytes, all
+ * words side by side, so that the compiler makes vectors of it; without
+ * -mpopcnt a call a word costs three times as much. */
+static inline uint32_t grb_bits_count_to(const uint64_t *bits, uint32_t size) {
     const uint64_t m1 = 0x5555555555555555u, m2 = 0x3333333333333333u;
     const uint64_t m4 = 0x0f0f0f0f0f0f0f0fu, m8 = 0x00ff00ff00ff00ffu;
     uint64_t total = 0;
-    for (uint32_t from = 0; from < GRB_WINDOW_WORDS; from += 16) {
+    for (uint32_t from = 0; from * 64 < size; from += 16) {
         uint64_t sum = 0; /* bytes of at most 128 */
         for (uint32_t i = from; i < from + 16; i++) {
             uint64_t w = bits[i];
@@ -156,6 +157,10 @@ static inline uint32_t grb_bits_count(const uint64_t *bits) {
         total += (sum & m8) + (sum >> 8 & m8);
     }
     return (uint32_t)(total * 0x0001000100010001u >> 48);
+}
+
+static inline uint32_t grb_bits_count(const uint64_t *bits) {
+    return grb_bits_count_to(bits, GRB_WINDOW);
 }
 
 static inline bool grb_bits_any(const uint64_t *bits) {

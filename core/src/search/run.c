@@ -104,7 +104,7 @@ static grebe_status window_run(const crew *k, const grb_leaf_run *run,
         grb_scores_fill(bits, scores, 1.0f);
     if (grb_leaf_window(&run->leaf, run->c->snapshot->epoch, base, live))
         for (uint32_t w = 0; w < GRB_WINDOW_WORDS; w++) bits[w] &= live[w];
-    *count = grb_bits_count(bits);
+    *count = grb_bits_count_to(bits, grb_window_size(run, base));
 done:
     return status;
 }
