@@ -175,6 +175,9 @@ static grebe_status log_walk_through(grb_durable *d, log_walk *walk,
     if (d->log.acknowledged) walk_synced(walk);
     /* Whoever acknowledged the last group had settled the root before. */
     d->settled = d->log.acknowledged && !(d->root.flags & GRB_FLAG_UNSYNCED);
+    /* A writer at work may have made it grow since it was opened. */
+    if (d->log.size < walk->size_min)
+        GRB_TRY(d->directory->ops->file_size(d->log.file, &d->log.size, err));
     if (d->log.size < walk->size_min)
         status = grb_error_corrupt(err, d->log.name, d->log.size,
                                    "the log is cut, it had %llu bytes",
