@@ -3,6 +3,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -294,6 +295,52 @@ static void the_nearest_name_is_near_or_not_given(void **state) {
     grb_schema_release(schema);
 }
 
+/* Fails the `fail_at`-th call and all behind it. */
+typedef struct failing {
+    long calls, fail_at, blocks;
+} failing;
+
+static void *failing_resize(void *context, void *block, size_t old_size,
+                            size_t new_size) {
+    failing *f = context;
+    if (new_size == 0) {
+        f->blocks--;
+        free(block);
+        return NULL;
+    }
+    if (++f->calls >= f->fail_at) return NULL;
+    f->blocks += block == NULL;
+    return realloc(block, new_size);
+}
+
+static void every_failed_allocation_leaves_nothing_behind(void **state) {
+    grebe_schema *model = books();
+    grb_buf buf;
+    grb_buf_init(&buf, A, 0);
+    for (uint32_t i = 0; i < 20; i++) {
+        char name[8];
+        snprintf(name, sizeof name, "f%u", i);
+        add(model, name, GREBE_TEXT, 0, NULL);
+    }
+    grb_schema_encode(model, &buf);
+    grebe_status status = GREBE_MEMORY;
+    for (long n = 1; status != GREBE_OK; n++) {
+        failing f = {0, n, 0};
+        grebe_allocator a = {failing_resize, &f};
+        grebe_schema *back = NULL;
+        grb_cursor in;
+        grb_cursor_init(&in, buf.bytes, buf.size);
+        status = grb_schema_decode(&a, &in, &back, NULL);
+        assert_true(status == GREBE_MEMORY || status == GREBE_OK);
+        assert_true((status == GREBE_OK) == (back != NULL));
+        grb_schema_release(back);
+        assert_int_equal(f.blocks, 0);
+    }
+    grb_buf_deinit(&buf);
+    grb_schema_release(model);
+    assert_int_equal(grebe_live_handles(), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_field_is_found_by_its_name_and_no_other),
@@ -311,6 +358,7 @@ int main(void) {
         cmocka_unit_test(damaged_bytes_give_corrupt_or_a_good_schema),
         cmocka_unit_test(an_analyzer_that_is_gone_is_named),
         cmocka_unit_test(the_nearest_name_is_near_or_not_given),
+        cmocka_unit_test(every_failed_allocation_leaves_nothing_behind),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -53,10 +53,12 @@ static grebe_status buf_value(const grb_buf *text, grebe_kind kind,
     return GREBE_OK;
 }
 
-/* A term longer than any index holds is refused where it stands. */
-static grebe_status long_check(const grb_parser *p, grb_query_token token,
+/* A term longer than any index holds is refused where it stands; of several
+ * default fields this one is left out. */
+static grebe_status long_check(grb_parser *p, grb_query_token token,
                                size_t size, grebe_error *err) {
     if (size <= GREBE_TERM_SIZE_MAX) return GREBE_OK;
+    p->misfit = true;
     return grb_parser_error(p, GREBE_LIMIT, token.start, err,
                             "a term is %zu bytes, the limit is %u", size,
                             GREBE_TERM_SIZE_MAX);
