@@ -2,6 +2,8 @@
 /* Counts of values, against brute force. */
 #include "collect_fixture.h"
 
+#include "collect/values.h"
+
 /* ---- brute force ---- */
 
 typedef struct want_value {

@@ -166,7 +166,7 @@ typedef struct grb_ranked {
     grb_items pool;   /* the heap; without keywords of all leaves */
     grb_items merged; /* keywords: best of the leaves before, by bytes */
     grb_items spare;
-    grb_buf scratch;
+    grb_arena bytes; /* of keywords; as many as places, so not the search's */
     bool more;
     uint32_t leaf_ord;
     const grb_leaf *leaf;
@@ -189,7 +189,7 @@ grebe_status grb_ranked_finish(grb_ranked *r, grebe_error *err);
 /* The items in order, after grb_ranked_finish. */
 const grb_items *grb_ranked_items(const grb_ranked *r);
 
-/* ---- facets (collect/facet.c, collect/values.c) ---- */
+/* ---- facets (collect/facet.c) ---- */
 
 /* A facet's answer; values in an arena of the caller's. */
 typedef struct grb_facet_value {
@@ -201,50 +201,6 @@ typedef struct grb_facet_result {
     uint64_t count;
     uint64_t missing;
 } grb_facet_result;
-
-/* One value while it is counted, or a candidate for the list: numbers by
- * `word`, keywords by `bytes` or, within one segment, by `word`, a rank. */
-typedef struct grb_counted {
-    uint64_t count;
-    int64_t word;
-    const uint8_t *bytes; /* NULL: not resolved */
-    uint32_t size;
-    uint32_t ord;
-    uint64_t stamp; /* last document counted for it */
-} grb_counted;
-
-/* Values joined across segments (collect/values.c). */
-typedef struct grb_values {
-    const grebe_allocator *allocator;
-    grb_counted *items;
-    size_t count, capacity;
-    uint32_t *slots; /* item + 1; 0 free */
-    size_t slot_count;
-} grb_values;
-
-void grb_values_init(grb_values *v, const grebe_allocator *a);
-void grb_values_deinit(grb_values *v);
-/* The item of a number, or of bytes (copied into `arena` when new). NULL with
- * LIMIT above GRB_FACET_VALUES_MAX, or MEMORY. */
-grb_counted *grb_values_number(grb_values *v, int64_t word, grebe_error *err);
-grb_counted *grb_values_bytes(grb_values *v, const uint8_t *bytes,
-                              uint32_t size, grb_arena *arena,
-                              grebe_error *err);
-grebe_status grb_values_full(grebe_error *err);
-
-/* Best `keep` of candidates offered one by one. */
-typedef struct grb_listing {
-    const grebe_allocator *allocator;
-    bool by_value;
-    grb_counted *items;
-    size_t count, capacity, keep;
-} grb_listing;
-void grb_listing_init(grb_listing *l, const grebe_allocator *a,
-                      grebe_facet_sort sort, uint64_t keep);
-void grb_listing_deinit(grb_listing *l);
-grebe_status grb_listing_offer(grb_listing *l, const grb_counted *item,
-                               grebe_error *err);
-void grb_listing_sort(grb_listing *l);
 
 typedef struct grb_facet grb_facet;
 

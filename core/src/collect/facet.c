@@ -10,7 +10,7 @@
  * Threads: one search, one thread.
  * Owns: counts, stamps, the table.
  */
-#include "collect/collect.h"
+#include "collect/values.h"
 
 struct grb_facet {
     grb_search_context *context;
@@ -110,8 +110,7 @@ static grebe_status counts_join(grb_facet *f, grebe_error *err) {
             f->column->ord_bytes(f->column, ord, &bytes, &size, where);
         if (status != GREBE_OK) return status;
         if (!prefix_fits(f->request, bytes, size)) continue;
-        grb_counted *item = grb_values_bytes(&f->values, bytes, size,
-                                             f->context->arena, where);
+        grb_counted *item = grb_values_bytes(&f->values, bytes, size, where);
         if (!item) return where->status;
         item->count += f->counts[ord];
     }

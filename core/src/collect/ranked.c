@@ -11,7 +11,7 @@
  * Invariant: `pool` and `merged` hold at most `keep` items; words of `pool`
  * compare among themselves.
  * Threads: one search, one thread.
- * Owns: items; bytes of keywords lie in the search's arena.
+ * Owns: items and the bytes of their keywords.
  */
 #include "collect/collect.h"
 
@@ -24,6 +24,7 @@ grebe_status grb_ranked_init(grb_ranked *r, grb_search_context *c,
     r->plan = plan;
     r->after = after;
     r->keep = keep;
+    grb_arena_init(&r->bytes, a, 0);
     grb_items_init(&r->pool, a, plan);
     grb_items_init(&r->merged, a, plan);
     grb_items_init(&r->spare, a, plan);
@@ -31,6 +32,7 @@ grebe_status grb_ranked_init(grb_ranked *r, grb_search_context *c,
 }
 
 void grb_ranked_deinit(grb_ranked *r) {
+    grb_arena_deinit(&r->bytes);
     grb_items_deinit(&r->pool);
     grb_items_deinit(&r->merged);
     grb_items_deinit(&r->spare);
@@ -382,9 +384,8 @@ static grebe_status pool_resolve(grb_ranked *r, uint32_t i, grebe_error *err) {
             grebe_status status =
                 column->ord_bytes(column, ord, &bytes, &size, err);
             if (status != GREBE_OK) return status;
-            cell->bytes = grb_arena_copy(r->context->arena,
-                                         size ? (const void *)bytes : "",
-                                         size ? size : 1);
+            cell->bytes = grb_arena_copy(
+                &r->bytes, size ? (const void *)bytes : "", size ? size : 1);
             if (!cell->bytes) return grb_error_memory(err, size);
             cell->size = size;
         }

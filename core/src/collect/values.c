@@ -5,18 +5,20 @@
  *
  * Invariant: slots <= half full; items never exceed GRB_FACET_VALUES_MAX.
  * Threads: one search, one thread.
- * Owns: tables and listings; bytes lie in the search's arena.
+ * Owns: tables, the bytes in them, listings.
  */
-#include "collect/collect.h"
+#include "collect/values.h"
 
 void grb_values_init(grb_values *v, const grebe_allocator *a) {
     memset(v, 0, sizeof *v);
     v->allocator = a;
+    grb_arena_init(&v->bytes, a, 0);
 }
 
 void grb_values_deinit(grb_values *v) {
     grb_free(v->allocator, v->items, v->capacity * sizeof *v->items);
     grb_free(v->allocator, v->slots, v->slot_count * sizeof *v->slots);
+    grb_arena_deinit(&v->bytes);
     grb_values_init(v, v->allocator);
 }
 
@@ -95,15 +97,14 @@ grb_counted *grb_values_number(grb_values *v, int64_t word, grebe_error *err) {
 }
 
 grb_counted *grb_values_bytes(grb_values *v, const uint8_t *bytes,
-                              uint32_t size, grb_arena *arena,
-                              grebe_error *err) {
+                              uint32_t size, grebe_error *err) {
     grb_counted like = {.bytes = size ? bytes : (const uint8_t *)"",
                         .size = size};
     uint64_t hash = value_hash(&like);
     grb_counted *item = value_find(v, &like, hash);
     if (item) return item;
     if (size > 0) {
-        like.bytes = grb_arena_copy(arena, bytes, size);
+        like.bytes = grb_arena_copy(&v->bytes, bytes, size);
         if (!like.bytes) {
             grb_error_memory(err, size);
             return NULL;
