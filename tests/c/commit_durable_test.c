@@ -444,6 +444,7 @@ static void the_writer_after_a_failed_sync_loses_nothing(void **u) {
         disk->fail_at = disk->calls + 2; /* the sync behind the write */
         assert_int_equal(doc_append(d, 3, "k+1", 3, NULL), GREBE_STORAGE);
         assert_true(grb_durable_poisoned(d));
+        if (seed & 1) disk->capacity = disk_used(disk); /* the cure is free */
         assert_int_equal(doc_append(d, 4, "no", 2, NULL), GREBE_POISONED);
         grb_durable_close(d);
         assert_int_equal(open_and_replay(dir, true, &d, &s, NULL), 0);
@@ -862,6 +863,32 @@ static void the_first_synced_commit_after_none_holds_everything(void **u) {
     }
 }
 
+/* Somebody indexes log files: their signs of life are of another place. */
+static void a_log_inside_a_document_is_no_evidence(void **u) {
+    uint64_t content;
+    fault_disk *disk = disk_make(5, 300, &content);
+    fault_file *log = fault_disk_find(disk, log_name());
+    grb_directory *dir = fault_directory_open(disk);
+    grb_durable *d = NULL;
+    seen s;
+    uint8_t doc[8192] = {0};
+    assert_int_equal(open_and_replay(dir, true, &d, &s, NULL), GREBE_OK);
+    /* So that the copied sectors start at sectors again. */
+    size_t pad = 512 - 72 - 1 - 2;
+    memcpy(doc + pad, log->bytes, sizeof doc - pad);
+    uint64_t at = d->log.tail;
+    assert_int_equal(doc_append(d, 6, doc, sizeof doc, NULL), GREBE_OK);
+    assert_memory_equal(log->bytes + at + 512, "GRBLOG01", 8);
+    memset(log->bytes + d->log.tail, 0, 16); /* its acknowledgement */
+    log->bytes[at + 100] ^= 1;
+    grb_durable_close(d);
+    assert_int_equal(open_and_replay(dir, true, &d, &s, NULL), GREBE_OK);
+    assert_int_equal(s.content, content);
+    grb_durable_close(d);
+    grb_directory_close(dir);
+    fault_disk_free(disk);
+}
+
 /* A torn commit is made again, byte for byte; what an earlier writer left
  * behind it must not continue the chain. */
 static void no_commit_comes_back_from_behind_a_torn_one(void **u) {
@@ -1011,6 +1038,7 @@ int main(void) {
         cmocka_unit_test(any_allocation_may_be_refused),
         cmocka_unit_test(a_folder_keeps_what_was_committed),
         cmocka_unit_test(no_commit_comes_back_from_behind_a_torn_one),
+        cmocka_unit_test(a_log_inside_a_document_is_no_evidence),
     };
     return cmocka_run_group_tests(tests, schema_make, schema_drop);
 }
