@@ -667,6 +667,91 @@ static void spent_budgets_end_a_search(void **state) {
     world_free(&x);
 }
 
+/* Allocation n fails, for every n until the search passes. */
+typedef struct failing {
+    uint64_t left;
+    int64_t held;
+} failing;
+
+static void *failing_resize(void *context, void *block, size_t old_size,
+                            size_t new_size) {
+    failing *f = (failing *)context;
+    if (new_size && f->left-- == 0) {
+        f->left = 0;
+        return NULL;
+    }
+    block = grb_allocator_malloc.resize(grb_allocator_malloc.context, block,
+                                        old_size, new_size);
+    f->held += (int64_t)new_size - (int64_t)old_size;
+    return block;
+}
+
+static void refused_memory_is_an_error_and_leaks_nothing(void **state) {
+    world x;
+    fixture_hits h = {NULL, NULL, 0, 0};
+    world_make(&x, 2, 300, 16);
+    for (uint32_t r = 0; r < 60; r++) {
+        pool_used = 0;
+        grebe_query *q = tree_query(tree_make(&x, 3));
+        grebe_status status = GREBE_MEMORY;
+        for (uint64_t n = 0; status != GREBE_OK; n++) {
+            failing context = {n, 0};
+            grebe_allocator a = {failing_resize, &context};
+            grb_search_context *c = fixture_context(&x.f);
+            grb_visitor visitor = {&h, NULL, fixture_window, false};
+            grb_arena arena;
+            grb_weight *w;
+            grb_arena_init(&arena, &a, 0);
+            c->arena = &arena;
+            h.count = 0;
+            status = grb_weight_new(c, q, true, &w, NULL);
+            if (!status)
+                status = grb_search_run(c, w, NULL, 0, true, &visitor, NULL);
+            assert_true(status == GREBE_OK || status == GREBE_MEMORY);
+            grb_arena_deinit(&arena);
+            assert_true(context.held == 0);
+            assert_true(n < 10000);
+        }
+        grebe_query_release(q);
+    }
+    fixture_hits_free(&h);
+    world_free(&x);
+}
+
+static grebe_status term_note(void *context, const grb_sought_term *term) {
+    grb_buf_printf((grb_buf *)context, "%s:%.*s%s ", term->field,
+                   (int)term->size, term->bytes, term->prefix ? "*" : "");
+    return GREBE_OK;
+}
+
+static void terms_are_visited_once_and_negations_never(void **state) {
+    world x;
+    grebe_clause clauses[4];
+    grebe_query *q;
+    grb_weight *w;
+    grb_buf out;
+    world_make(&x, 1, 20, 16);
+    grb_buf_init(&out, &grb_allocator_malloc, 0);
+    grebe_query_match("body", "red fox red", 11, GREBE_AND, &clauses[0].query,
+                      NULL);
+    grebe_query_phrase("body", "fox hole", 8, 0, &clauses[1].query, NULL);
+    grebe_query_prefix("body", "ho", 2, &clauses[2].query, NULL);
+    grebe_query_match("body", "dog", 3, GREBE_OR, &clauses[3].query, NULL);
+    for (int i = 0; i < 4; i++) clauses[i].occur = GREBE_SHOULD;
+    clauses[3].occur = GREBE_MUST_NOT;
+    grebe_query_bool(clauses, 4, 0, &q, NULL);
+    assert_int_equal(grb_weight_new(fixture_context(&x.f), q, true, &w, NULL),
+                     GREBE_OK);
+    assert_int_equal(grb_weight_terms(w, term_note, &out), GREBE_OK);
+    grb_buf_u8(&out, 0);
+    assert_string_equal((char *)out.bytes,
+                        "body:red body:fox body:hole body:ho* ");
+    grb_buf_deinit(&out);
+    for (int i = 0; i < 4; i++) grebe_query_release(clauses[i].query);
+    grebe_query_release(q);
+    world_free(&x);
+}
+
 static void unknown_fields_name_the_nearest(void **state) {
     world x;
     grebe_query *q;
@@ -699,6 +784,8 @@ int main(void) {
         cmocka_unit_test(filters_match_like_filter_clauses),
         cmocka_unit_test(explanations_begin_with_the_score),
         cmocka_unit_test(spent_budgets_end_a_search),
+        cmocka_unit_test(refused_memory_is_an_error_and_leaks_nothing),
+        cmocka_unit_test(terms_are_visited_once_and_negations_never),
         cmocka_unit_test(unknown_fields_name_the_nearest),
     };
     if (getenv("GREBE_SEED")) seed = strtoull(getenv("GREBE_SEED"), NULL, 10);

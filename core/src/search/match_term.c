@@ -12,9 +12,9 @@
  */
 #include "search/matcher.h"
 
-/* With at most so many documents of interest they are searched for in a
- * block; with more, the block is walked. */
-#define PROBE_MAX 24u
+/* If a block has at least so many postings for each document of interest,
+ * these are searched for; else the block is walked. */
+#define PROBE_RATIO 32u
 
 typedef struct term_matcher {
     grb_matcher m;
@@ -74,6 +74,18 @@ static uint32_t docs_lower(const uint32_t *docs, uint32_t from, uint32_t to,
             to = mid;
     }
     return from;
+}
+
+/* The same where the place is expected near `from`. */
+static uint32_t docs_gallop(const uint32_t *docs, uint32_t from, uint32_t to,
+                            uint32_t doc) {
+    uint32_t step = 4, at = from;
+    while (at < to && docs[at] < doc) {
+        from = at + 1;
+        at += step;
+        step *= 2;
+    }
+    return docs_lower(docs, from, GRB_MIN(at, to), doc);
 }
 
 /* Scores of up to GRB_BLOCK documents, in order, into `out`. */
@@ -166,8 +178,12 @@ static uint32_t docs_choose(const term_sink *s, const grb_block *b,
                             uint32_t i0, uint32_t i1, uint32_t *docs,
                             uint32_t *places) {
     const uint64_t *within = s->within->bits;
-    uint32_t n = 0;
-    if (s->within->count > PROBE_MAX) {
+    uint32_t n = 0, span;
+    uint64_t share; /* documents of interest here, if evenly spread */
+    if (i0 == i1) return 0;
+    span = b->docs[i1 - 1] - b->docs[i0] + 1;
+    share = (uint64_t)s->within->count * span / GRB_WINDOW + 1;
+    if (share * PROBE_RATIO > i1 - i0) {
         for (uint32_t i = i0; i < i1; i++) {
             docs[n] = b->docs[i];
             places[n] = i;
@@ -178,7 +194,7 @@ static uint32_t docs_choose(const term_sink *s, const grb_block *b,
     for (uint32_t i = i0; i < i1;) {
         uint32_t doc = s->base + grb_bits_next(within, b->docs[i] - s->base);
         if (doc >= s->end) break;
-        i = docs_lower(b->docs, i, i1, doc);
+        i = docs_gallop(b->docs, i, i1, doc);
         if (i < i1 && b->docs[i] == doc) {
             docs[n] = doc;
             places[n++] = i++;
