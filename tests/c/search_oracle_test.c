@@ -1,4 +1,4 @@
-/* rooms: base doc analysis snapshot query search api */
+/* rooms: base doc analysis segment invert memseg snapshot query search api */
 /* Every ranked answer of the oracle's `scores`, but those with fuzzy, wildcard
  * or regexp clauses: hits, order, totals, scores equal to the bit. */
 #include <setjmp.h>
@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "memseg/memseg.h"
 #include "oracle_query.h"
 #include "search_fixture.h"
 
@@ -15,7 +16,58 @@ typedef struct collection {
     char **ids; /* by document of the whole collection */
     uint32_t count, per_leaf;
     grb_bm25 bm25;
+    grb_pool *pool; /* NULL: model segments */
+    grb_segment *memory;
+    grb_inverted *inverted;
+    grebe_document *document;
 } collection;
+
+/* ---- over a memory segment ---- */
+
+static void memory_open(collection *c) {
+    grebe_error err;
+    oracle_must(grb_pool_new(&grb_allocator_malloc, &c->pool, &err), &err);
+    oracle_must(grb_memseg_new(c->pool, c->f.schema, &c->memory, &err), &err);
+    oracle_must(grb_inverted_new(&grb_allocator_malloc, &c->inverted, &err),
+                &err);
+    oracle_must(grebe_document_new(c->f.schema, &c->document, &err), &err);
+}
+
+static void memory_add(collection *c, const char *text) {
+    grebe_error err;
+    uint32_t doc;
+    grebe_document_clear(c->document);
+    oracle_must(
+        grebe_document_add_text(c->document, 0, text, strlen(text), &err),
+        &err);
+    oracle_must(grb_inverted_build(c->inverted, c->document, false, &err),
+                &err);
+    oracle_must(
+        grb_memseg_append(c->memory, c->inverted, c->count, &doc, &err), &err);
+}
+
+static void memory_seal(collection *c) {
+    fixture *f = &c->f;
+    f->list = calloc(1, sizeof *f->list + sizeof(grb_leaf));
+    assert_non_null(f->list);
+    f->list->count = 1;
+    f->list->leaves[0].segment = c->memory;
+    grb_memseg_bounds(c->memory, &f->list->leaves[0].bounds);
+    f->snapshot.list = f->list;
+    f->snapshot.schema = f->schema;
+    f->snapshot.epoch = 1;
+}
+
+static void memory_close(collection *c) {
+    if (!c->pool) return;
+    grb_totals_release(c->f.list->leaves[0].bounds.totals);
+    grb_inverted_free(c->inverted);
+    grebe_document_free(c->document);
+    grb_segment_release(c->memory);
+    grb_pool_release(c->pool);
+}
+
+/* ---- over model segments ---- */
 
 static void document_add(collection *c, grb_tokens *tokens, const char *text) {
     fixture *f = &c->f;
@@ -35,6 +87,7 @@ static void document_add(collection *c, grb_tokens *tokens, const char *text) {
 
 static void collection_open(collection *c, const json_t *line,
                             uint32_t leaves) {
+    bool memory = leaves == 0;
     char name[256];
     const char *analyzer = oracle_text(line, "analyzer", NULL);
     uint32_t total =
@@ -43,7 +96,8 @@ static void collection_open(collection *c, const json_t *line,
     memset(c, 0, sizeof *c);
     fixture_init(&c->f);
     fixture_field(&c->f, "body", GREBE_TEXT, GREBE_INDEXED, analyzer);
-    c->per_leaf = (total + leaves - 1) / leaves;
+    c->per_leaf = memory ? total : (total + leaves - 1) / leaves;
+    if (memory) memory_open(c);
     c->ids = calloc(total, sizeof *c->ids);
     c->bm25.k1 = (float)json_number_value(json_object_get(line, "k1"));
     c->bm25.b = (float)json_number_value(json_object_get(line, "b"));
@@ -57,20 +111,27 @@ static void collection_open(collection *c, const json_t *line,
         const char *text = oracle_text(d, "text", NULL);
         char *all = malloc(strlen(title) + strlen(text) + 2);
         sprintf(all, "%s%s%s", title, *title && *text ? " " : "", text);
-        document_add(c, &tokens, all);
+        if (memory)
+            memory_add(c, all);
+        else
+            document_add(c, &tokens, all);
         c->ids[c->count++] = strdup(oracle_text(d, "id", NULL));
         free(all);
     }
     oracle_close(docs);
     grb_tokens_deinit(&tokens);
     assert_int_equal(c->count, total);
-    fixture_seal(&c->f);
+    if (memory)
+        memory_seal(c);
+    else
+        fixture_seal(&c->f);
 }
 
 static void collection_close(collection *c) {
     if (!c->ids) return;
     for (uint32_t i = 0; i < c->count; i++) free(c->ids[i]);
     free(c->ids);
+    memory_close(c);
     fixture_deinit(&c->f);
     c->ids = NULL;
 }
@@ -181,10 +242,15 @@ static void scores_do_not_depend_on_the_number_of_segments(void **state) {
     scores_check(5);
 }
 
+static void scores_of_a_memory_segment_are_the_same(void **state) {
+    scores_check(0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scores_equal_the_recorded_ones_to_the_bit),
         cmocka_unit_test(scores_do_not_depend_on_the_number_of_segments),
+        cmocka_unit_test(scores_of_a_memory_segment_are_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
