@@ -306,6 +306,8 @@ static void column_check(grb_segment *s, const grb_bounds *b, uint32_t field) {
     for (uint32_t base = 0; base < b->max_doc; base += GRB_WINDOW) {
         assert_int_equal(c->window(c, base, true, &w, NULL), GREBE_OK);
         assert_int_equal(w.count, GRB_MIN(b->max_doc - base, GRB_WINDOW));
+        for (uint32_t i = w.count; w.any && i < GRB_WINDOW; i++)
+            assert_false(grb_bit(w.present, i));
         for (uint32_t i = 0; i < w.count; i++) {
             uint32_t n = model_values(&entries[base + i], field, want);
             const int64_t *got;
@@ -637,6 +639,55 @@ static void a_failed_allocation_leaves_the_segment_as_it_was(void **state) {
     assert_int_equal(f.blocks, 0);
 }
 
+/* The first rounds warm the pool. */
+static void wipes_take_no_new_memory(void **state) {
+    failing f = {-1, 0};
+    grebe_allocator a = {failing_resize, &f};
+    world w;
+    uint32_t doc;
+    long blocks = 0;
+    words_make();
+    w.schema = schema_make();
+    assert_int_equal(grebe_document_new(w.schema, &w.document, NULL), 0);
+    assert_int_equal(grb_pool_new(&a, &w.pool, NULL), GREBE_OK);
+    assert_int_equal(grb_inverted_new(&a, &w.inv, NULL), GREBE_OK);
+    entry_make(&entries[0], 0, w.document, 20);
+    for (int i = 0; i < 498; i++) {
+        assert_int_equal(grb_memseg_new(w.pool, w.schema, &w.segment, NULL),
+                         GREBE_OK);
+        assert_int_equal(grb_inverted_build(w.inv, w.document, false, NULL),
+                         GREBE_OK);
+        assert_int_equal(grb_memseg_append(w.segment, w.inv, 1, &doc, NULL),
+                         GREBE_OK);
+        assert_true(grb_memseg_bytes(w.segment) < 32 * 1024);
+        if (i == 2) blocks = f.blocks;
+        if (i > 2) assert_int_equal(f.blocks, blocks);
+        if (i < 497) grb_segment_release(w.segment);
+    }
+    world_free(&w, 1);
+    assert_int_equal(f.blocks, 0);
+}
+
+/* A reader of old bounds asks for order first, after the list of runs has
+ * grown beyond what it may see. */
+static void ranks_of_old_bounds_leave_out_younger_words(void **state) {
+    world w;
+    grb_bounds old, b;
+    world_make(&w);
+    for (uint32_t i = 0; i < 300; i++) {
+        world_add(&w, i, 10);
+        if (i == 9) grb_memseg_bounds(w.segment, &old);
+    }
+    grb_memseg_peek(w.segment, &b);
+    terms_check(w.segment, &b, BODY);
+    column_check(w.segment, &old, TAG);
+    column_check(w.segment, &b, TAG);
+    column_check(w.segment, &old, TAG);
+    column_check(w.segment, &old, TAGS);
+    grb_totals_release(old.totals);
+    world_free(&w, 300);
+}
+
 static void an_empty_segment_is_one_small_chunk(void **state) {
     world w;
     grb_bounds b;
@@ -695,6 +746,8 @@ int main(void) {
         cmocka_unit_test(lists_are_right_around_each_block_boundary),
         cmocka_unit_test(windows_and_pages_meet_without_a_seam),
         cmocka_unit_test(bounds_of_every_age_answer_as_they_did),
+        cmocka_unit_test(wipes_take_no_new_memory),
+        cmocka_unit_test(ranks_of_old_bounds_leave_out_younger_words),
         cmocka_unit_test(a_failed_allocation_leaves_the_segment_as_it_was),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
