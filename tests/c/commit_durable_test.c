@@ -503,8 +503,14 @@ static void a_reader_learns_of_commits_and_checkpoints(void **u) {
     assert_true(changed);
     grb_durable_close(r);
     assert_int_equal(grb_durable_open(other, false, &r, NULL), GREBE_OK);
+    r->signal = NULL;
+    atomic_store(&disk->signal, 99);
+    assert_int_equal(grb_durable_changed(r, &changed, NULL), GREBE_OK);
+    assert_false(changed); /* not replayed yet, and the same root */
     grb_state state = state_of(3, 9);
     assert_int_equal(grb_durable_checkpoint(w, &state, NULL, 0, NULL), 0);
+    assert_int_equal(grb_durable_changed(r, &changed, NULL), GREBE_OK);
+    assert_true(changed);
     /* Its log is gone under it: not damage, it has to start over. */
     assert_int_equal(grb_durable_replay(r, NULL, NULL), GREBE_CONFLICT);
     grb_durable_close(r);

@@ -281,7 +281,8 @@ static grebe_status really_changed(grb_durable *d, bool *changed,
     grb_buf_init(&bytes, d->directory->allocator, 0);
     GRB_TRY(grb_root_read(d->directory, &now, err));
     *changed = now.generation != d->root.generation;
-    if (*changed) goto done;
+    /* Before the replay the log's end is not known: the root alone counts. */
+    if (*changed || !d->replayed) goto done;
     status = grb_log_open(&d->log, false, err);
     if (status == GREBE_CORRUPT && root_moved(d->directory, &d->root)) {
         *changed = true;
