@@ -52,6 +52,7 @@ static grebe_status bool_rewrite(grb_search_context *c, const grebe_query *q,
         } else if (child->kind == GRB_WEIGHT_NONE) {
             none |= occur == GREBE_MUST || occur == GREBE_FILTER;
         } else {
+            grb_weight_identify(child);
             lists[occur].items[lists[occur].count++] = child;
         }
     }
@@ -82,7 +83,9 @@ static grebe_status dismax_rewrite(grb_search_context *c, const grebe_query *q,
         GRB_TRY(
             grb_weight_rewrite(c, q->as.list.clauses[i].query, &child, err));
         empty += child->kind == GRB_WEIGHT_EMPTY;
-        if (!weight_matches_nothing(child)) list->items[list->count++] = child;
+        if (weight_matches_nothing(child)) continue;
+        grb_weight_identify(child);
+        list->items[list->count++] = child;
     }
     w->as.dismax.tie = q->as.list.tie;
     if (list->count == 0)
@@ -106,6 +109,7 @@ static grebe_status constant_rewrite(grb_search_context *c,
         goto done;
     }
     child->own = 1.0f;
+    grb_weight_identify(child);
     w->own = q->as.wrap.by;
     w->as.child = child->kind == GRB_WEIGHT_CONSTANT ? child->as.child : child;
     *out = w;
@@ -135,7 +139,6 @@ grebe_status grb_weight_rewrite(grb_search_context *c,
         GRB_TRY(grb_weight_leaf(c, query, out, err));
         break;
     }
-    grb_weight_identify(*out);
 done:
     return status;
 }
