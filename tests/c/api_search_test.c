@@ -492,7 +492,18 @@ static void failing_allocations_leave_nothing_behind(void **state) {
                                     {.field = "year", .mincount = 1}};
     grebe_highlight_request highlight = {.field = "body", .snippets = 3};
     for (size_t s = 0; s < 3; s++) {
+        char cursor[512];
+        grebe_hits *page;
+        grebe_search_request before = {
+            .query = q, .limit = 2, .sort = sorts[s]};
+        assert_int_equal(search(&w, &before, &page, NULL), GREBE_OK);
+        w.meter.left = 0; /* no memory for the cursor: none, no crash */
+        assert_null(grebe_hits_cursor(page));
+        w.meter.left = -1;
+        snprintf(cursor, sizeof cursor, "%s", grebe_hits_cursor(page));
+        grebe_hits_release(page);
         grebe_search_request r = {.query = q,
+                                  .after = cursor,
                                   .limit = 30,
                                   .sort = sorts[s],
                                   .facets = facets,

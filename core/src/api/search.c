@@ -1,7 +1,7 @@
 /* api/search.c - one search, from the request to the page.
  *
- * Everything a search needs for itself lies in one arena whose first chunk
- * serves small searches whole: the fixed cost is what counts for them.
+ * Everything a search needs for itself lies in one arena that is warm from the
+ * search before: the fixed cost is what counts for small ones.
  * Arguments are checked before anything runs.
  *
  * Invariant: the answer is built aside; the caller gets a whole page or an
@@ -9,12 +9,11 @@
  * Threads: any; a searcher is immutable.
  * Owns: the arena of the search.
  */
+#include "api/spare.h"
 #include "engine/engine.h"
 #include "result/result.h"
 
 #define SEARCH_MEMORY_MAX ((size_t)64 << 20)
-/* A term query with its window of scores and of bits fits. */
-#define SEARCH_MEMORY_FIRST ((size_t)24 << 10)
 
 struct grebe_cancel {
     _Atomic int set;
@@ -63,10 +62,6 @@ static grebe_status request_check(const search_run *s, grebe_error *err) {
 static grebe_status run_init(search_run *s, uint64_t begun, grebe_error *err) {
     const grebe_search_request *r = s->request;
     grb_snapshot *snapshot = s->searcher->snapshot;
-    grb_arena_init(&s->arena, s->allocator, SEARCH_MEMORY_MAX);
-    if (!grb_arena_alloc(&s->arena, SEARCH_MEMORY_FIRST))
-        return grb_error_memory(err, SEARCH_MEMORY_FIRST);
-    grb_arena_reset(&s->arena);
     grb_search_context *c = &s->context;
     c->snapshot = snapshot;
     c->schema = snapshot->schema;
@@ -232,6 +227,8 @@ grebe_status grb_search(grebe_searcher *searcher,
     s.filters = NULL;
     s.filter_count = 0;
     s.collecting = s.partial = false;
+    if (!grb_spare_take(&s.arena, s.allocator, SEARCH_MEMORY_MAX))
+        return grb_error_memory(err, SEARCH_MEMORY_MAX);
     GRB_TRY(run_init(&s, begun, err));
     GRB_TRY(run_forgive(&s, weights_new(&s, err)));
     GRB_TRY(collector_new(&s, s.partial ? 0 : keep_count(&s), err));
@@ -243,7 +240,7 @@ grebe_status grb_search(grebe_searcher *searcher,
                               memory_order_relaxed);
 done:
     if (s.collecting) grb_collector_deinit(&s.collector);
-    grb_arena_deinit(&s.arena);
+    grb_spare_give(&s.arena);
     atomic_fetch_add_explicit(&counters->searches, 1, memory_order_relaxed);
     if (s.context.blocks_decoded > 0)
         atomic_fetch_add_explicit(&counters->blocks_decoded,
