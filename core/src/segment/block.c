@@ -32,11 +32,15 @@ static inline uint32_t bit_count(uint32_t v) {
 
 /* Cheapest width for 256 numbers, exceptions included. */
 static uint32_t width_choose(const uint32_t *v, uint32_t *size) {
-    uint32_t with[33] = {0}, best = 32, least = UINT32_MAX;
-    for (uint32_t i = 0; i < GRB_BLOCK; i++) with[bit_count(v[i])]++;
-    for (uint32_t width = 0; width <= 32; width++) {
+    uint32_t with[33] = {0}, all = 0, least = UINT32_MAX;
+    for (uint32_t i = 0; i < GRB_BLOCK; i++) {
+        with[bit_count(v[i])]++;
+        all |= v[i];
+    }
+    uint32_t top = bit_count(all), best = top;
+    for (uint32_t width = 0; width <= top; width++) {
         uint32_t cost = 2 + 32 * width, exceptions = 0;
-        for (uint32_t bits = width + 1; bits <= 32; bits++) {
+        for (uint32_t bits = width + 1; bits <= top; bits++) {
             exceptions += with[bits];
             cost += with[bits] * (1 + (bits - width + 6) / 7);
         }

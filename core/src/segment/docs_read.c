@@ -40,31 +40,36 @@ done:
 
 /* ---- stored records ---- */
 
-/* Appends record `doc` of a decompressed block. */
-static grebe_status record_copy(const grb_segfile *f,
-                                const grb_stored_block *b, uint32_t doc,
-                                grb_buf *out, grebe_error *err) {
+/* Ends of the records, counted from the block's first byte, lie behind it:
+ * made once a block, so that a record is one look-up. */
+static inline size_t block_room(const grb_stored_block *b) {
+    return (size_t)b->size + (size_t)b->count * sizeof(uint32_t);
+}
+
+static bool block_index(grb_stored_block *b) {
     grb_cursor c;
-    uint64_t before = 0, size = 0;
-    uint32_t place = doc - b->first;
+    uint64_t end = 0;
+    uint8_t *ends = b->bytes + b->size;
     grb_cursor_init(&c, b->bytes, b->size);
     for (uint32_t i = 0; i < b->count; i++) {
         uint64_t next = grb_cursor_varint(&c);
-        if (next > b->size) c.failed = true;
-        if (i < place) before += next;
-        if (i == place) size = next;
+        if (c.failed || next > b->size || end + next > b->size) return false;
+        end += next;
+        grb_store32(ends + (size_t)i * 4, (uint32_t)end);
     }
-    if (!c.failed && before <= grb_cursor_left(&c)) {
-        grb_cursor_take(&c, (size_t)before);
-        const uint8_t *record = grb_cursor_take(&c, (size_t)size);
-        if (!c.failed) {
-            grb_buf_put(out, record, (size_t)size);
-            return out->failed ? grb_error_memory(err, (size_t)size)
-                               : GREBE_OK;
-        }
-    }
-    return grb_segfile_corrupt(f, GRB_SECTION_STORED, 0, err,
-                               "sizes of stored records");
+    b->records_at = (uint32_t)(c.at - c.base);
+    return end <= grb_cursor_left(&c);
+}
+
+/* Appends record `doc` of a decompressed block. */
+static grebe_status record_copy(const grb_stored_block *b, uint32_t doc,
+                                grb_buf *out, grebe_error *err) {
+    const uint8_t *ends = b->bytes + b->size;
+    uint32_t place = doc - b->first;
+    uint32_t from = place ? grb_load32(ends + (size_t)(place - 1) * 4) : 0;
+    uint32_t size = grb_load32(ends + (size_t)place * 4) - from;
+    grb_buf_put(out, b->bytes + b->records_at + from, size);
+    return out->failed ? grb_error_memory(err, size) : GREBE_OK;
 }
 
 static bool cache_hit(const grb_stored_block *b, uint32_t doc) {
@@ -79,7 +84,7 @@ static bool cache_copy(grb_segfile *f, uint32_t doc, grb_buf *out,
         if (!cache_hit(&f->cache[i], doc)) continue;
         found = true;
         f->cache[i].used = ++f->cache_clock;
-        *status = record_copy(f, &f->cache[i], doc, out, err);
+        *status = record_copy(&f->cache[i], doc, out, err);
     }
     pthread_mutex_unlock(&f->cache_lock);
     return found;
@@ -98,7 +103,7 @@ static void cache_put(grb_segfile *f, grb_stored_block *block) {
         *oldest = *block;
         pthread_mutex_unlock(&f->cache_lock);
     }
-    if (gone.bytes) grb_free(f->base.allocator, gone.bytes, gone.size);
+    if (gone.bytes) grb_free(f->base.allocator, gone.bytes, block_room(&gone));
 }
 
 /* The index entry of the block with the document. */
@@ -162,13 +167,16 @@ static grebe_status block_unpack(grb_segfile *f, uint64_t at, uint32_t size,
         return grb_segfile_corrupt(f, GRB_SECTION_STORED, at, err,
                                    "size of a stored block");
     out->size = (uint32_t)raw;
-    out->bytes = grb_alloc(f->base.allocator, (size_t)raw);
-    if (!out->bytes) return grb_error_memory(err, (size_t)raw);
-    if (plain) {
+    out->bytes = grb_alloc(f->base.allocator, block_room(out));
+    if (!out->bytes) return grb_error_memory(err, block_room(out));
+    bool sane = true;
+    if (plain)
         memcpy(out->bytes, c.at, left);
-    } else if (LZ4_decompress_safe((const char *)c.at, (char *)out->bytes,
-                                   (int)left, (int)raw) != (int)raw) {
-        grb_free(f->base.allocator, out->bytes, out->size);
+    else
+        sane = LZ4_decompress_safe((const char *)c.at, (char *)out->bytes,
+                                   (int)left, (int)raw) == (int)raw;
+    if (!sane || !block_index(out)) {
+        grb_free(f->base.allocator, out->bytes, block_room(out));
         out->bytes = NULL;
         return grb_segfile_corrupt(f, GRB_SECTION_STORED, at, err,
                                    "a stored block does not decompress");
@@ -193,7 +201,7 @@ grebe_status grb_segfile_stored(grb_segment *s, uint32_t doc, grb_buf *out,
     grb_arena_init(&arena, f->base.allocator, 0);
     GRB_TRY(block_find(f, doc, &arena, &block, &at, &size, err));
     GRB_TRY(block_unpack(f, at, size, &arena, &block, err));
-    status = record_copy(f, &block, doc, out, err);
+    status = record_copy(&block, doc, out, err);
     cache_put(f, &block);
 done:
     grb_arena_deinit(&arena);

@@ -321,7 +321,9 @@ static void segfile_destroy(grb_segment *s) {
     }
     for (uint32_t i = 0; i < GRB_STORED_CACHE; i++)
         if (f->cache[i].bytes)
-            grb_free(a, f->cache[i].bytes, f->cache[i].size);
+            grb_free(a, f->cache[i].bytes,
+                     (size_t)f->cache[i].size +
+                         (size_t)f->cache[i].count * sizeof(uint32_t));
     if (f->fields)
         grb_free(a, f->fields,
                  ((size_t)f->field_count + 1) * sizeof *f->fields);

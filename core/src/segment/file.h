@@ -28,7 +28,7 @@ typedef struct grb_segfield {
 #define GRB_STORED_CACHED_MAX ((uint32_t)256 << 10)
 typedef struct grb_stored_block {
     uint8_t *bytes; /* NULL: free */
-    uint32_t size, first, count;
+    uint32_t size, first, count, records_at;
     uint64_t used; /* for the choice of what goes */
 } grb_stored_block;
 

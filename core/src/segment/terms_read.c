@@ -12,10 +12,13 @@
 
 /* ---- index ---- */
 
-static uint32_t level_search(const uint8_t *keys, uint32_t from, uint32_t to,
-                             uint64_t prefix) {
-    while (from < to && grb_load64(keys + (size_t)from * 8) <= prefix) from++;
-    return from;
+/* Counted without a branch: 16 compares cost less than one wrong guess. */
+static inline uint32_t level_search(const uint8_t *keys, uint32_t from,
+                                    uint32_t to, uint64_t prefix) {
+    uint32_t count = from;
+    for (; from < to; from++)
+        count += grb_load64(keys + (size_t)from * 8) <= prefix;
+    return count;
 }
 
 /* Bytes of the field's index, valid as long as the segment. */
@@ -166,16 +169,23 @@ corrupt:
                                "what is kept of a term");
 }
 
+/* Nearly every varint here is one byte. */
+static inline uint64_t varint_get(grb_cursor *c) {
+    if (GRB_LIKELY(c->at < c->end && *c->at < 0x80)) return *c->at++;
+    return grb_cursor_varint(c);
+}
+
 /* One term of a block; the first shares nothing. False: corrupt. */
 static inline bool entry_get(grb_cursor *c, bool first, uint64_t last_size,
                              uint64_t *shared, uint64_t *more,
                              const uint8_t **bytes) {
-    *shared = first ? 0 : grb_cursor_varint(c);
-    *more = grb_cursor_varint(c);
-    if (c->failed || *shared > last_size || *more > grb_cursor_left(c) ||
-        *shared + *more > GRB_TERM_SIZE)
+    *shared = first ? 0 : varint_get(c);
+    *more = varint_get(c);
+    if (c->failed || *shared > last_size ||
+        *more > (uint64_t)(c->end - c->at) || *shared + *more > GRB_TERM_SIZE)
         return false;
-    *bytes = grb_cursor_take(c, (size_t)*more);
+    *bytes = c->at;
+    c->at += *more;
     return true;
 }
 
