@@ -11,6 +11,7 @@
 
 #include <lauxlib.h>
 #include <lua.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "grebe/grebe.h"
@@ -172,7 +173,8 @@ void grb_lua_value_push(lua_State *L, const grebe_value *value);
 
 /* documents.c */
 /* Fills the spare document from the table at `at`. `unknown`: 0, or the place
- * of a table that collects names the schema lacks. Never raises. */
+ * of a table that collects names the schema lacks. Raises nothing but want of
+ * Lua's memory. */
 grebe_status grb_lua_document_read(lua_State *L, grb_lua_schema *schema,
                                    int at, int unknown,
                                    grebe_document **out, grebe_error *err);
@@ -187,7 +189,6 @@ int grb_lua_get(lua_State *L);
 int grb_lua_searcher_get(lua_State *L);
 int grb_lua_commit(lua_State *L);
 int grb_lua_batch(lua_State *L);
-int grb_lua_add_fields(lua_State *L);
 void grb_lua_stats_push(lua_State *L, const grebe_index_stats *stats);
 
 /* queries.c */

@@ -16,8 +16,8 @@ PyTypeObject *grb_py_handle_type;
 static PyTypeObject *types[GRB_PY_KIND_COUNT]; /* NULL: the base type */
 
 static const char *const kind_names[GRB_PY_KIND_COUNT] = {
-    "index",  "searcher", "hits",      "query",
-    "schema", "snapshot", "container", "cancel",
+    "an index", "a searcher", "a page of hits", "a query",
+    "a schema", "a snapshot", "a container",    "a cancel flag",
 };
 
 static void pointer_free(grb_py_kind kind, void *pointer) {
@@ -174,9 +174,9 @@ grb_py_handle *grb_py_handle_of(PyObject *object, grb_py_kind kind) {
     }
     if (object == Py_None)
         grb_py_fail(GREBE_CLOSED, NULL, "the %s has been closed",
-                    kind_names[kind]);
+                    strchr(kind_names[kind], ' ') + 1);
     else
-        PyErr_Format(PyExc_TypeError, "a %s is wanted, not %s",
+        PyErr_Format(PyExc_TypeError, "%s is wanted, not %s",
                      kind_names[kind], Py_TYPE(object)->tp_name);
     return NULL;
 }

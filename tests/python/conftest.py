@@ -5,6 +5,7 @@ as an installed package.
 """
 
 import gc
+import os
 
 import pytest
 
@@ -17,6 +18,12 @@ except ImportError as error:
     ) from error
 
 pytest_plugins = ["pytester"]
+
+# Tests that start a Python of their own do so in other folders.
+if "PYTHONPATH" in os.environ:
+    os.environ["PYTHONPATH"] = os.pathsep.join(
+        os.path.abspath(entry) for entry in os.environ["PYTHONPATH"].split(os.pathsep)
+    )
 
 
 @pytest.fixture(autouse=True)

@@ -64,7 +64,7 @@ def test_no_handle_is_live_once_everything_is_closed(schema):
     assert grebe.live_handles() == 0
 
 
-@pytest.mark.parametrize("order", itertools.permutations(range(5)))
+@pytest.mark.parametrize("order", list(itertools.permutations(range(5))))
 def test_finalizers_run_in_any_order(schema, order):
     ix = grebe.Index(schema)
     ix.add({"id": "1", "title": "old", "tags": ["a"]})
@@ -168,7 +168,7 @@ def naked(cls):
 def all_tried(thing):
     """Calls everything a thing has with a few arguments; errors are fine."""
     for name in dir(thing):
-        if name in ("__class__", "__init_subclass__", "__subclasshook__", "__reduce__"):
+        if name.startswith("_") and not name.endswith("__"):
             continue
         try:
             member = getattr(thing, name)

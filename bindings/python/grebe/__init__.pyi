@@ -1,4 +1,5 @@
 import os
+import sys
 from collections.abc import (
     ItemsView,
     Iterable,
@@ -119,6 +120,18 @@ class CommitInfo(tuple[int, int, int, int, int, int, int, int, bool]):
     n_fields: Final = 9
     n_sequence_fields: Final = 9
     n_unnamed_fields: Final = 0
+    if sys.version_info >= (3, 10):
+        __match_args__: Final = (
+            "number",
+            "generation",
+            "added",
+            "deleted",
+            "bytes",
+            "syncs",
+            "ns",
+            "segments",
+            "changed",
+        )
     def __new__(cls, sequence: Iterable[Any], dict: dict[str, Any] = ...) -> Self: ...
     @property
     def number(self) -> int: ...
@@ -144,6 +157,13 @@ class Token(tuple[str, int, int, int]):
     n_fields: Final = 4
     n_sequence_fields: Final = 4
     n_unnamed_fields: Final = 0
+    if sys.version_info >= (3, 10):
+        __match_args__: Final = (
+            "text",
+            "position",
+            "start",
+            "end",
+        )
     def __new__(cls, sequence: Iterable[Any], dict: dict[str, Any] = ...) -> Self: ...
     @property
     def text(self) -> str: ...

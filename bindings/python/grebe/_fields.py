@@ -117,14 +117,14 @@ def _flags_of(stored, indexed, column, many, required):
 def key(kind="str"):
     """The unique key of a schema, one at most: "str" or "int".
 
-    A document whose key is in the index already replaces the old one. Keys can be
+    Every document has one, and replaces what is in the index under it. Keys can be
     sorted by and searched in ranges. No conversion: a str key is never found by an
     int.
     """
     kinds = {"str": core.KEYWORD, "int": core.INT}
     if kind not in kinds:
         raise ValueError(f'the kind of a key is "str" or "int", not {kind!r}')
-    flags = core.STORED | core.INDEXED | core.COLUMN | core.KEY
+    flags = _flags_of(True, True, True, False, True) | core.KEY
     return Field(kinds[kind], flags)
 
 

@@ -142,10 +142,10 @@ class Index(_Readable):
         return self
 
     def _fill(self, handle):
-        self._h = handle
+        self._path = core.index_path(handle) or None
         self._schema = None
         self._unsaved = False
-        self._path = core.index_path(handle) or None
+        self._h = handle
 
     def __del__(self):
         try:

@@ -1,0 +1,285 @@
+/* lua/writing.c - adding, reading back, committing, batches.
+ *
+ * A batch runs the script's function under lua_pcall, so that whatever it
+ * raises undoes the batch first and then goes on as it was. While it runs it
+ * cannot yield: a batch belongs to its thread and must not lie about.
+ *
+ * Invariant: the handle is looked at anew after any Lua code has run.
+ * Threads: a Lua state belongs to one thread.
+ * Owns: nothing.
+ */
+#include "binding.h"
+
+/* Reads the document on top of the stack or at `at` and adds it. */
+static grebe_status table_add(lua_State *L, grb_lua_handle *self, int at,
+                              int unknown, int overwrite, grebe_error *err) {
+    grebe_document *document;
+    grebe_status status = grb_lua_document_read(L, self->schema, at, unknown,
+                                                &document, err);
+    if (status) return status;
+    return grebe_index_add(self->pointer, document, overwrite, err);
+}
+
+/* Another handle may have changed the schema meanwhile: once more then. */
+static grebe_status table_add_anew(lua_State *L, int at, int unknown,
+                                   int overwrite, grebe_error *err) {
+    grb_lua_handle *self = grb_lua_handle_of(L, 1, GRB_LUA_INDEX);
+    grebe_status status = table_add(L, self, at, unknown, overwrite, err);
+    if (status != GREBE_DOCUMENT && status != GREBE_SCHEMA &&
+        status != GREBE_ARGUMENT)
+        return status;
+    if (!grb_lua_schema_refresh(L, 1)) return status;
+    return table_add(L, self, at, unknown, overwrite, err);
+}
+
+/* add(index, document, {overwrite = true}) */
+int grb_lua_add(lua_State *L) {
+    static const char *const names[] = {"overwrite", NULL};
+    grebe_error err;
+    int overwrite = 1;
+    grb_lua_arguments(L, "add", 3);
+    if (!lua_isnil(L, 3)) {
+        lua_settop(L, 4);
+        grb_lua_options(L, 3, "add", names, 4);
+        overwrite = grb_lua_flag(L, 4, "overwrite", 1);
+    }
+    if (!lua_istable(L, 2))
+        grb_lua_fail(L, GREBE_TYPE, NULL, "a document is a table, not %s",
+                     grb_lua_type_name(L, 2));
+    if (table_add_anew(L, 2, 0, overwrite, &err)) grb_lua_raise(L, &err);
+    return 0;
+}
+
+enum {
+    MANY_INDEX = 1,
+    MANY_SOURCE,
+    MANY_OPTIONS,
+    MANY_OVERWRITE,
+    MANY_ERRORS,
+    MANY_IGNORE,
+    MANY_FAILURES,
+    MANY_UNKNOWN,
+    MANY_TOP = MANY_UNKNOWN
+};
+
+/* Pushes the next document; 0 at the end, with nothing pushed. */
+static int source_next(lua_State *L, lua_Integer position) {
+    if (lua_istable(L, MANY_SOURCE)) {
+        if (position > (lua_Integer)lua_rawlen(L, MANY_SOURCE)) return 0;
+        lua_rawgeti(L, MANY_SOURCE, position);
+        return 1;
+    }
+    lua_pushvalue(L, MANY_SOURCE);
+    lua_call(L, 0, 1);
+    if (!lua_isnil(L, -1)) return 1;
+    lua_pop(L, 1);
+    return 0;
+}
+
+/* Notes {position, key, error}. */
+static void failure_note(lua_State *L, lua_Integer position,
+                         const grebe_error *err) {
+    lua_createtable(L, 0, 3);
+    lua_pushinteger(L, position);
+    lua_setfield(L, -2, "position");
+    grb_lua_error_push(L, err);
+    lua_getfield(L, -1, "key");
+    lua_setfield(L, -3, "key");
+    lua_setfield(L, -2, "error");
+    lua_rawseti(L, MANY_FAILURES,
+                (lua_Integer)lua_rawlen(L, MANY_FAILURES) + 1);
+}
+
+/* Raises the first failure with what else there is to know. */
+static int failures_raise(lua_State *L, lua_Integer added) {
+    lua_rawgeti(L, MANY_FAILURES, 1);
+    lua_getfield(L, -1, "error");
+    lua_pushinteger(L, added);
+    lua_setfield(L, -2, "added");
+    lua_pushvalue(L, MANY_FAILURES);
+    lua_setfield(L, -2, "failures");
+    return lua_error(L);
+}
+
+static void many_read(lua_State *L, int *overwrite, int *report) {
+    static const char *const names[] = {"overwrite", "errors",
+                                        "ignore_unknown", NULL};
+    static const char *const words[] = {"raise", "return", NULL};
+    grb_lua_arguments(L, "add_many", MANY_OPTIONS);
+    lua_settop(L, MANY_TOP);
+    grb_lua_handle_of(L, MANY_INDEX, GRB_LUA_INDEX);
+    grb_lua_options(L, MANY_OPTIONS, "add_many", names, MANY_OVERWRITE);
+    *overwrite = grb_lua_flag(L, MANY_OVERWRITE, "overwrite", 1);
+    *report = grb_lua_word(L, MANY_ERRORS, "errors", words);
+    if (!lua_istable(L, MANY_SOURCE) && !lua_isfunction(L, MANY_SOURCE))
+        grb_lua_fail(L, GREBE_TYPE, NULL,
+                     "add_many takes an array of documents or a function "
+                     "that gives the next one, not %s",
+                     grb_lua_type_name(L, MANY_SOURCE));
+    lua_newtable(L);
+    lua_replace(L, MANY_FAILURES);
+    lua_newtable(L);
+    lua_replace(L, MANY_UNKNOWN);
+}
+
+/* add_many(index, array or function, {overwrite, errors, ignore_unknown}) */
+int grb_lua_add_many(lua_State *L) {
+    int overwrite, report, unknown = 0;
+    lua_Integer added = 0;
+    grebe_error err;
+    many_read(L, &overwrite, &report);
+    if (grb_lua_flag(L, MANY_IGNORE, "ignore_unknown", 0))
+        unknown = MANY_UNKNOWN;
+    for (lua_Integer i = 1; source_next(L, i); i++) {
+        grebe_status status =
+            table_add_anew(L, MANY_TOP + 1, unknown, overwrite, &err);
+        if (status == GREBE_OK)
+            added++;
+        else if (status == GREBE_DOCUMENT || status == GREBE_LIMIT)
+            failure_note(L, i, &err);
+        else
+            grb_lua_raise(L, &err);
+        lua_settop(L, MANY_TOP);
+    }
+    if (report == 0 && lua_rawlen(L, MANY_FAILURES) > 0)
+        return failures_raise(L, added);
+    if (report == 0 && !unknown) return 0;
+    lua_pushvalue(L, report ? MANY_FAILURES : MANY_UNKNOWN);
+    return 1;
+}
+
+static int found_push(lua_State *L, const grb_lua_handle *self,
+                      const grebe_document *document, int found) {
+    if (!found) {
+        lua_pushnil(L);
+        return 1;
+    }
+    lua_getiuservalue(L, 1, GRB_LUA_NAMES);
+    grb_lua_document_push(L, self->schema, lua_gettop(L), document);
+    return 1;
+}
+
+/* get(index, key): a table or nil */
+int grb_lua_get(lua_State *L) {
+    grebe_value key;
+    grebe_error err;
+    int found = 0;
+    grb_lua_arguments(L, "get", 2);
+    grb_lua_handle *self = grb_lua_handle_of(L, 1, GRB_LUA_INDEX);
+    grb_lua_key_read(L, 2, &key);
+    grb_lua_schema_refresh(L, 1);
+    grebe_document *document = grb_lua_document_spare(self->schema, &err);
+    if (!document ||
+        grebe_index_get(self->pointer, &key, document, &found, &err))
+        grb_lua_raise(L, &err);
+    return found_push(L, self, document, found);
+}
+
+/* searcher_get(searcher, key): a table or nil */
+int grb_lua_searcher_get(lua_State *L) {
+    grebe_value key;
+    grebe_error err;
+    int found = 0;
+    grb_lua_arguments(L, "get", 2);
+    grb_lua_handle *self = grb_lua_handle_of(L, 1, GRB_LUA_SEARCHER);
+    grb_lua_key_read(L, 2, &key);
+    grebe_document *document = grb_lua_document_spare(self->schema, &err);
+    if (!document ||
+        grebe_searcher_get(self->pointer, &key, document, &found, &err))
+        grb_lua_raise(L, &err);
+    return found_push(L, self, document, found);
+}
+
+static void info_push(lua_State *L, const grebe_commit_info *info) {
+    grb_lua_handle_new(L, GRB_LUA_COMMIT_INFO)->info = *info;
+}
+
+/* commit(index, {soft = false, publish = true}) */
+int grb_lua_commit(lua_State *L) {
+    static const char *const names[] = {"soft", "publish", NULL};
+    grebe_error err;
+    grebe_commit_info info;
+    grebe_commit_kind kind = GREBE_HARD;
+    memset(&info, 0, sizeof info);
+    grb_lua_arguments(L, "commit", 2);
+    if (!lua_isnil(L, 2)) {
+        lua_settop(L, 4);
+        grb_lua_options(L, 2, "commit", names, 3);
+        int publish = grb_lua_flag(L, 4, "publish", 1);
+        if (grb_lua_flag(L, 3, "soft", 0))
+            kind = GREBE_SOFT;
+        else if (!publish)
+            kind = GREBE_HARD_UNSEEN;
+        if (kind == GREBE_SOFT && !publish)
+            grb_lua_fail(L, GREBE_ARGUMENT, NULL,
+                         "a soft commit is nothing but published");
+    }
+    grebe_index *index = grb_lua_pointer(L, 1, GRB_LUA_INDEX);
+    if (grebe_index_commit(index, kind, &info, &err)) grb_lua_raise(L, &err);
+    info_push(L, &info);
+    return 1;
+}
+
+/* Undoes the batch and raises what is on top of the stack. */
+static int batch_undo(lua_State *L) {
+    grb_lua_handle *self = grb_lua_handle_of(L, 1, GRB_LUA_INDEX);
+    if (grebe_index_batch_undo(self->pointer, NULL) == GREBE_OK)
+        grb_lua_schema_refresh(L, 1);
+    return lua_error(L);
+}
+
+/* batch(index, function, {soft = true}): what the commit did, then what the
+ * function returned */
+int grb_lua_batch(lua_State *L) {
+    static const char *const names[] = {"soft", NULL};
+    grebe_error err;
+    grebe_commit_info info;
+    memset(&info, 0, sizeof info);
+    grb_lua_arguments(L, "batch", 3);
+    lua_settop(L, 4);
+    grb_lua_options(L, 3, "batch", names, 4);
+    int soft = grb_lua_flag(L, 4, "soft", 1);
+    if (!lua_isfunction(L, 2))
+        grb_lua_fail(L, GREBE_TYPE, NULL, "batch takes a function, not %s",
+                     grb_lua_type_name(L, 2));
+    luaL_checkstack(L, 8, "batch");
+    lua_pushvalue(L, 2);
+    lua_pushvalue(L, 1);
+    if (grebe_index_batch_begin(grb_lua_pointer(L, 1, GRB_LUA_INDEX), &err))
+        grb_lua_raise(L, &err);
+    if (lua_pcall(L, 1, LUA_MULTRET, 0)) return batch_undo(L);
+    grebe_index *index = grb_lua_pointer(L, 1, GRB_LUA_INDEX);
+    if (grebe_index_batch_end(index, soft ? GREBE_SOFT : GREBE_HARD, &info,
+                              &err)) {
+        grb_lua_error_push(L, &err);
+        return batch_undo(L);
+    }
+    info_push(L, &info);
+    lua_replace(L, 4);
+    return lua_gettop(L) - 3;
+}
+
+void grb_lua_stats_push(lua_State *L, const grebe_index_stats *stats) {
+#define ROW(name) {#name, stats->name}
+    const struct {
+        const char *name;
+        uint64_t value;
+    } rows[] = {
+        ROW(docs),           ROW(docs_deleted),    ROW(segments),
+        ROW(memory_segments), ROW(commit_number),  ROW(pending),
+        ROW(adds),           ROW(deletes),         ROW(soft_commits),
+        ROW(hard_commits),   ROW(freezes),         ROW(merges),
+        ROW(failures),       ROW(syncs),           ROW(bytes_written),
+        ROW(bytes_indexed),  ROW(tokens),          ROW(terms_skipped),
+        ROW(searches),       ROW(blocks_decoded),  ROW(stored_blocks),
+        ROW(memory_bytes),   ROW(analyse_ns),      ROW(append_ns),
+        ROW(soft_commit_ns), ROW(hard_commit_ns),  ROW(freeze_ns),
+        ROW(merge_ns),       ROW(search_ns),
+    };
+#undef ROW
+    lua_createtable(L, 0, sizeof rows / sizeof *rows);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        lua_pushinteger(L, (lua_Integer)rows[i].value);
+        lua_setfield(L, -2, rows[i].name);
+    }
+}
