@@ -174,8 +174,10 @@ static void numbers_invert(grb_inverted *inv, const grb_chain *chain) {
 static grebe_status field_invert(grb_inverted *inv, const grb_field *field,
                                  const grb_chain *chain, grebe_error *err) {
     grebe_status status = GREBE_OK;
-    bool key_field = field->id == inv->schema->key;
-    if (!(field->flags & (GREBE_INDEXED | GREBE_COLUMN)) && !key_field)
+    if (!(field->flags & (GREBE_INDEXED | GREBE_COLUMN))) return GREBE_OK;
+    /* The key table finds keys; only a column asks for more. */
+    if (field->id == inv->schema->key && field->kind == GREBE_KEYWORD &&
+        !(field->flags & GREBE_COLUMN))
         return GREBE_OK;
     if (field->kind == GREBE_BYTES) return GREBE_OK;
     grb_inverted_field *out = &inv->fields[inv->field_count];
@@ -188,15 +190,10 @@ static grebe_status field_invert(grb_inverted *inv, const grb_field *field,
         GRB_TRY(grb_inverter_text(inv, field, chain, out, err));
     } else if (field->kind == GREBE_KEYWORD) {
         out->column = (field->flags & GREBE_COLUMN) != 0;
-        if (key_field && !out->column) {
-            out->counted = true; /* no term: the key table finds it */
-            out->term_total = 1;
-        } else {
-            GRB_TRY(grb_inverter_keyword(inv, field, chain, out, err));
-        }
+        GRB_TRY(grb_inverter_keyword(inv, field, chain, out, err));
     } else {
-        out->column = (field->flags & (GREBE_INDEXED | GREBE_COLUMN)) != 0;
-        if (out->column) numbers_invert(inv, chain);
+        out->column = true;
+        numbers_invert(inv, chain);
     }
     out->value_count = inv->value_count - out->value_first;
     inv->field_count++;

@@ -252,12 +252,10 @@ grebe_status grb_inverter_keyword(grb_inverted *inv, const grb_field *field,
         if (out->column) inv->values[inv->value_count++] = place;
         inv->text_bytes += value->as.text.size;
     }
-    if (posted || key_field) {
+    if (posted) {
         out->counted = true;
         out->term_total = inv->term_count - first;
     }
-    out->length_kept = posted;
-    out->length = posted ? 1 : 0;
 done:
     return status;
 }
