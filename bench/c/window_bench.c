@@ -179,6 +179,31 @@ static grebe_query *range(int64_t low, int64_t high) {
     return q;
 }
 
+/* How long after its deadline a search ends at most. */
+static void deadline_time(world *x, const char *name, grebe_query *q) {
+    uint64_t late = 0;
+    for (int repeat = 0; repeat < 20; repeat++) {
+        grb_search_context *c = context_new(x);
+        grb_visitor visitor = {NULL, NULL, window_count, false};
+        grb_weight *w;
+        uint64_t due = grb_clock_ns() + 20000u * (unsigned)repeat, end;
+        c->budget.deadline_ns = due;
+        if (!grb_weight_new(c, q, true, &w, NULL))
+            (void)grb_search_run(c, w, NULL, 0, true, &visitor, NULL);
+        end = grb_clock_ns();
+        if (end > due) late = GRB_MAX(late, end - due);
+    }
+    printf("%9u docs  %-28s ends at most %llu ns late\n", x->doc_count, name,
+           (unsigned long long)late);
+    grebe_query_release(q);
+}
+
+static grebe_query *prefix(const char *text) {
+    grebe_query *q;
+    if (grebe_query_prefix("body", text, strlen(text), &q, NULL)) abort();
+    return q;
+}
+
 /* Arguments: documents (0: three sizes), part of a query's name. */
 int main(int argc, char **argv) {
     static const uint32_t sizes[] = {1000, 100000, 500000};
@@ -199,6 +224,10 @@ int main(int argc, char **argv) {
         query_time(&x, "and, rare lead", match("w6 w1", GREBE_AND), true, n);
         query_time(&x, "phrase", phrase("w0 w1"), true, n);
         query_time(&x, "number range, 1 in 10", range(0, 100000), false, n);
+        deadline_time(&x, "or of six", match("w0 w1 w2 w3 w4 w5", GREBE_OR));
+        deadline_time(&x, "phrase", phrase("w0 w1"));
+        deadline_time(&x, "prefix", prefix("w"));
+        deadline_time(&x, "number range", range(0, 100000));
         world_free(&x);
     }
     return 0;
