@@ -100,7 +100,7 @@ static void measure(world *w, const char *name, grebe_document **documents,
     }
     printf("%-24s %8.1f ns/doc (build %8.1f)  %6.1f ns/token  %6.1f B/doc\n",
            name, (double)best_append / count, (double)best_build / count,
-           (double)best_append / (double)(tokens ? tokens : 1),
+           tokens ? (double)best_append / (double)tokens : 0,
            (double)bytes / count);
 }
 
