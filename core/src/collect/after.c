@@ -26,17 +26,17 @@
 static const char cursor_digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                     "abcdefghijklmnopqrstuvwxyz0123456789-_";
 
-static void digits_put(const grb_buf *raw, grb_buf *out) {
-    for (size_t i = 0; i < raw->size; i += 3) {
-        size_t left = GRB_MIN(raw->size - i, 3);
-        uint32_t group = (uint32_t)raw->bytes[i] << 16;
-        if (left > 1) group |= (uint32_t)raw->bytes[i + 1] << 8;
-        if (left > 2) group |= raw->bytes[i + 2];
+/* `out` may lie before `raw` in the same memory: see grb_after_write. */
+static void digits_put(const uint8_t *raw, size_t size, char *out) {
+    for (size_t i = 0; i < size; i += 3) {
+        size_t left = GRB_MIN(size - i, 3);
+        uint32_t group = (uint32_t)raw[i] << 16;
+        if (left > 1) group |= (uint32_t)raw[i + 1] << 8;
+        if (left > 2) group |= raw[i + 2];
         for (size_t k = 0; k <= left; k++)
-            grb_buf_u8(out,
-                       (uint8_t)cursor_digits[group >> (18 - 6 * k) & 63]);
+            *out++ = cursor_digits[group >> (18 - 6 * k) & 63];
     }
-    grb_buf_u8(out, 0);
+    *out = 0;
 }
 
 static int digit_value(char c) {
@@ -65,11 +65,31 @@ static bool digits_get(const char *text, size_t size, uint8_t *out,
     return (group & ((1u << held) - 1)) == 0;
 }
 
+/* Most bytes that the cursor of these cells can have, and the room that
+ * grb_buf_bytes asks for. */
+static size_t raw_size(const grb_sort_cell *cells, uint32_t count) {
+    size_t size = 21;
+    for (uint32_t i = 0; i < count; i++) {
+        size += 1;
+        if (cells[i].state != GRB_CELL_VALUE) continue;
+        size += cells[i].bytes ? (size_t)cells[i].size + 10 : 8;
+    }
+    return size;
+}
+
+size_t grb_after_size(const grb_sort_cell *cells, uint32_t count) {
+    return (raw_size(cells, count) + 2) / 3 * 4 + 1;
+}
+
+/* The bytes are put at the end of the text's own memory: each three of them
+ * have been read before the four characters that they become reach them. */
 void grb_after_write(uint64_t signature, const grb_sort_cell *cells,
-                     uint32_t count, uint64_t sequence,
-                     const grebe_allocator *a, grb_buf *out) {
-    grb_buf raw;
-    grb_buf_init(&raw, a, CURSOR_SIZE_MAX);
+                     uint32_t count, uint64_t sequence, char *out) {
+    size_t size = raw_size(cells, count);
+    grb_buf raw = {.bytes =
+                       (uint8_t *)out + grb_after_size(cells, count) - size,
+                   .capacity = size,
+                   .size_max = size};
     grb_buf_u8(&raw, CURSOR_VERSION);
     grb_buf_u64(&raw, signature);
     grb_buf_u64(&raw, sequence);
@@ -81,12 +101,8 @@ void grb_after_write(uint64_t signature, const grb_sort_cell *cells,
         else
             grb_buf_u64(&raw, (uint64_t)cells[i].word);
     }
-    if (!raw.failed)
-        grb_buf_u32(&raw,
-                    (uint32_t)grb_hash(raw.bytes, raw.size, CURSOR_SEED));
-    out->failed |= raw.failed;
-    if (!raw.failed) digits_put(&raw, out);
-    grb_buf_deinit(&raw);
+    grb_buf_u32(&raw, (uint32_t)grb_hash(raw.bytes, raw.size, CURSOR_SEED));
+    digits_put(raw.bytes, raw.size, out);
 }
 
 static grebe_status cursor_bad(grebe_error *err) {

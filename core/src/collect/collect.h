@@ -64,10 +64,11 @@ typedef struct grb_after {
     grb_sort_cell cells[GRB_SORT_KEYS_MAX];
 } grb_after;
 
-/* Appends the cursor of the document with these cells; NUL-terminated. */
+/* Writes the cursor of the document with these cells into memory of
+ * grb_after_size bytes; NUL-terminated. Allocates nothing. */
+size_t grb_after_size(const grb_sort_cell *cells, uint32_t count);
 void grb_after_write(uint64_t signature, const grb_sort_cell *cells,
-                     uint32_t count, uint64_t sequence,
-                     const grebe_allocator *a, grb_buf *out);
+                     uint32_t count, uint64_t sequence, char *out);
 /* SYNTAX: not a cursor. ARGUMENT: one of another order. Bytes of keywords
  * are put into `arena`. */
 grebe_status grb_after_parse(const grb_sort_plan *plan, const char *text,

@@ -10,6 +10,8 @@
  * Threads: any number.
  * Owns: nothing beyond the page.
  */
+#include <sched.h>
+
 #include "result/result.h"
 
 grebe_status grb_stored_read(grb_segment *segment, uint32_t doc,
@@ -162,18 +164,22 @@ const int64_t *grb_hits_int_keys_read(const grebe_hits *hits) {
 
 const char *grb_hits_cursor_read(const grebe_hits *hits) {
     grebe_hits *h = (grebe_hits *)hits; /* a cache: see the invariant */
-    const grb_hits_text *text = atomic_load(&h->cursor);
-    if (text || !h->more) return text ? text->bytes : NULL;
+    int state = GRB_CURSOR_NONE;
+    if (!h->more) return NULL;
+    if (atomic_load(&h->cursor_state) == GRB_CURSOR_WRITTEN) return h->cursor;
+    if (!atomic_compare_exchange_strong(&h->cursor_state, &state,
+                                        GRB_CURSOR_WRITING)) {
+        /* Another thread is at it, which takes less than a microsecond. */
+        while (atomic_load(&h->cursor_state) != GRB_CURSOR_WRITTEN)
+            sched_yield();
+        return h->cursor;
+    }
     grb_leaf leaf;
-    grb_buf buf;
     const grb_hit *last = &h->hits[h->count - 1];
     grb_snapshot_leaf(h->snapshot, last->leaf, &leaf);
-    uint64_t sequence = leaf.segment->ops->sequence(leaf.segment, last->doc);
-    grb_buf_init(&buf, h->owner.allocator, 0);
-    grb_after_write(h->signature, h->cells, h->cell_count, sequence,
-                    h->owner.allocator, &buf);
-    if (!buf.failed)
-        text = text_publish(h, &h->cursor, buf.bytes, buf.size - 1);
-    grb_buf_deinit(&buf);
-    return text ? text->bytes : NULL;
+    grb_after_write(h->signature, h->cells, h->cell_count,
+                    leaf.segment->ops->sequence(leaf.segment, last->doc),
+                    h->cursor);
+    atomic_store(&h->cursor_state, GRB_CURSOR_WRITTEN);
+    return h->cursor;
 }

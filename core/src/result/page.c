@@ -40,12 +40,15 @@ grebe_status grb_hits_new(const grb_hits_owner *owner, grb_snapshot *snapshot,
     size_t hits_at = size_align(scores_at + count * sizeof(float));
     size_t cells_at = size_align(hits_at + count * sizeof(grb_hit));
     size_t size = cells_at + plan->count * sizeof *cells;
+    size_t cursor_at = 0;
     bool more = count > 0 && grb_collector_more(c);
     if (more) {
         grb_collector_cells(c, kept - 1, cells);
         for (uint32_t i = 0; i < plan->count; i++)
             if (cells[i].bytes && cells[i].state == GRB_CELL_VALUE)
                 size += cells[i].size;
+        cursor_at = size;
+        size += grb_after_size(cells, plan->count);
     }
     grebe_hits *h = grb_alloc(owner->allocator, size);
     if (!h) return grb_error_memory(err, size);
@@ -69,6 +72,7 @@ grebe_status grb_hits_new(const grb_hits_owner *owner, grb_snapshot *snapshot,
     if (more) {
         h->cell_count = plan->count;
         cells_copy(h, cells, (char *)h + cells_at);
+        h->cursor = (char *)h + cursor_at;
     }
     *out = h;
     return GREBE_OK;
@@ -88,7 +92,6 @@ static void keys_free(grebe_hits *h) {
 
 void grb_hits_free(grebe_hits *hits) {
     grb_hits_owner owner = hits->owner;
-    text_free(owner.allocator, atomic_load(&hits->cursor));
     keys_free(hits);
     int64_t *int_keys = atomic_load(&hits->int_keys);
     if (int_keys)

@@ -35,9 +35,11 @@ typedef struct grb_hits_text {
     char bytes[];
 } grb_hits_text;
 
+enum { GRB_CURSOR_NONE, GRB_CURSOR_WRITING, GRB_CURSOR_WRITTEN };
+
 /* One allocation, `size` bytes: this struct, scores, hits, the cells of the
- * last hit and their bytes. Facets and passages lie in `arena`.
- * Immutable once handed out, but for the caches that are published by
+ * last hit and their bytes, room for the cursor. Facets and passages lie in
+ * `arena`. Immutable once handed out, but for the caches that are published by
  * compare-and-swap (whoever loses frees its own). */
 struct grebe_hits {
     _Atomic uint64_t refs;
@@ -56,8 +58,9 @@ struct grebe_hits {
     size_t facet_count;
     grb_facet_result *facets;
     size_t highlight_count;
-    grb_passages *passages; /* by hit, then by request */
-    _Atomic(grb_hits_text *) cursor;
+    grb_passages *passages;   /* by hit, then by request */
+    char *cursor;             /* room for its text */
+    _Atomic int cursor_state; /* GRB_CURSOR_... */
     _Atomic(int64_t *) int_keys;
     _Atomic(_Atomic(grb_hits_text *) *) keys; /* where a key had to be read */
 };
@@ -87,7 +90,7 @@ grebe_status grb_hits_fetch(const grebe_hits *hits, uint64_t i,
 grebe_status grb_hits_key_read(const grebe_hits *hits, uint64_t i,
                                grebe_value *out, grebe_error *err);
 const int64_t *grb_hits_int_keys_read(const grebe_hits *hits);
-/* NULL at the end, or if there is no memory. */
+/* NULL at the end. Allocates nothing. */
 const char *grb_hits_cursor_read(const grebe_hits *hits);
 
 /* result/highlight.c */
