@@ -6,7 +6,8 @@
  * what a segment had to read into memory of ours is kept with the page.
  *
  * Invariant: a cache pointer is published once, by compare-and-swap; a thread
- * that comes second frees its own and takes the first one's.
+ * that comes second frees its own and takes the first one's. The cursor has
+ * its room in the page: a NULL would read as the end.
  * Threads: any number.
  * Owns: nothing beyond the page.
  */

@@ -4,8 +4,8 @@
  * its snapshot and copies all else. It is one allocation: a search of ten
  * hits should not pay for more.
  *
- * Invariant: nothing of a page changes after it was handed out but the three
- * caches, and those only from NULL to a value.
+ * Invariant: nothing of a page changes after it was handed out but the caches
+ * of keys, which go from NULL to a value, and the cursor, written once.
  * Threads: any number after it was handed out.
  * Owns: the page, its arena, the caches; references to snapshot and owner.
  */
