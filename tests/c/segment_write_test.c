@@ -211,7 +211,7 @@ static bool damage_is_harmless(model_segment *m, grebe_verify verify,
 static void every_flipped_byte_is_found_or_changes_nothing(void **state) {
     model_segment *m = compare_model(256);
     size_t size;
-    for (uint32_t n = 0; n < 60; n++) compare_add(m, 5, n, n * 2);
+    for (uint32_t n = 0; n < 24; n++) compare_add(m, 5, n, n * 2);
     grb_segment_release(file_of(m, "seg-7"));
     uint8_t *bytes = file_bytes("seg-7", &size);
     for (size_t at = 0; at < size; at += 1) {
@@ -319,6 +319,78 @@ static void ten_hits_of_a_block_decompress_it_once(void **state) {
     name_remove("seg-7");
 }
 
+/* Refuses from the given call on, once or for ever. */
+typedef struct refusing {
+    uint64_t left;
+    bool once, refused;
+} refusing;
+static void *refusing_resize(void *context, void *block, size_t old_size,
+                             size_t new_size) {
+    refusing *r = context;
+    if (new_size && r->left != UINT64_MAX) {
+        if (r->left == 0) {
+            r->refused = true;
+            if (r->once) r->left = UINT64_MAX;
+            return NULL;
+        }
+        r->left--;
+    }
+    return grb_allocator_malloc.resize(grb_allocator_malloc.context, block,
+                                       old_size, new_size);
+}
+
+static grebe_status file_make_all(model_segment *m, grb_source *source) {
+    grebe_status status;
+    grb_segfile_written written;
+    grb_segment *s = NULL;
+    grb_buf out;
+    grb_buf_init(&out, directory->allocator, 0);
+    GRB_TRY(grb_segfile_write(directory, "seg-7", schema, source, 1, &options,
+                              NULL, &written, NULL));
+    GRB_TRY(grb_segfile_open(directory, "seg-7", options.uuid, 7,
+                             GREBE_VERIFY_OPEN, &s, NULL));
+    GRB_TRY(grb_segfile_check(s, NULL, NULL));
+    GRB_TRY(s->ops->stored(s, 5, &out, NULL));
+done:
+    if (s) grb_segment_release(s);
+    grb_buf_deinit(&out);
+    return status;
+}
+
+static void each_refused_allocation_is_an_error_and_no_leak(void **state) {
+    model_segment *m = compare_model(256);
+    grb_source source = {&m->segment, {0}, NULL};
+    const grebe_allocator *usual = directory->allocator;
+    for (uint32_t n = 0; n < 300; n++) compare_add(m, 9, n, n * 3);
+    model_bounds(m, &source.bounds);
+    size_t good_size;
+    grb_segment_release(file_of(m, "seg-7"));
+    uint8_t *good = file_bytes("seg-7", &good_size);
+    name_remove("seg-7");
+    for (uint64_t n = 0;; n += 1 + n / 50) {
+        refusing r = {n, n % 2, false};
+        grebe_allocator refuser = {refusing_resize, &r};
+        directory->allocator = &refuser;
+        grebe_status status = file_make_all(m, &source);
+        bool refused = r.refused;
+        r.left = UINT64_MAX;
+        /* An arena refused a roomy chunk may do with a smaller one. */
+        if (status == GREBE_OK) {
+            size_t size;
+            uint8_t *bytes = file_bytes("seg-7", &size);
+            assert_true(size == good_size && !memcmp(bytes, good, size));
+            free(bytes);
+        } else {
+            assert_int_equal(status, GREBE_MEMORY);
+        }
+        directory->ops->remove(directory, "seg-7", NULL);
+        directory->allocator = usual;
+        if (!refused) break;
+    }
+    free(good);
+    grb_segment_release(&m->segment);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kernels_give_the_same_numbers),
@@ -327,6 +399,7 @@ int main(void) {
         cmocka_unit_test(a_merge_without_the_dead_equals_a_fresh_build),
         cmocka_unit_test(the_same_documents_give_the_same_bytes),
         cmocka_unit_test(ten_hits_of_a_block_decompress_it_once),
+        cmocka_unit_test(each_refused_allocation_is_an_error_and_no_leak),
         cmocka_unit_test(every_flipped_byte_is_found_or_changes_nothing),
         cmocka_unit_test(a_crafted_file_never_crashes_a_reader),
     };

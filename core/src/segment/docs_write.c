@@ -117,6 +117,7 @@ static grebe_status store_flush(store *st) {
         grb_buf_u8(&st->packed, 0);
         grb_buf_put(&st->packed, st->sizes.bytes, raw);
     }
+    if (st->packed.failed) return grb_error_memory(st->w->err, raw);
     grb_segout_put(out, st->packed.bytes, st->packed.size);
     grb_buf_u32(&st->index, st->first);
     grb_buf_u32(&st->index, (uint32_t)st->packed.size);

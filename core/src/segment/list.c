@@ -39,8 +39,8 @@ void grb_list_begin(grb_list *list, const uint8_t *lengths, bool positions) {
     list->base = UINT32_MAX;
     list->grouped = false;
     list->term_total = 0;
-    grb_buf_clear(&list->blocks);
-    grb_buf_clear(&list->position_bytes);
+    grb_buf_rewind(&list->blocks);
+    grb_buf_rewind(&list->position_bytes);
 }
 
 /* Encodes the open block behind `blocks`. */
@@ -75,8 +75,8 @@ static void group_put(grb_list *list) {
     grb_segout_put(list->out, list->blocks.bytes, list->blocks.size);
     grb_segout_put(list->out, list->position_bytes.bytes,
                    list->position_bytes.size);
-    grb_buf_clear(&list->blocks);
-    grb_buf_clear(&list->position_bytes);
+    grb_buf_rewind(&list->blocks);
+    grb_buf_rewind(&list->position_bytes);
     list->block_count = 0;
 }
 

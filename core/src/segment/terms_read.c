@@ -137,6 +137,12 @@ corrupt:
                                "a block of terms");
 }
 
+/* Nearly every varint here is one byte. */
+static inline uint64_t varint_get(grb_cursor *c) {
+    if (GRB_LIKELY(c->at < c->end && *c->at < 0x80)) return *c->at++;
+    return grb_cursor_varint(c);
+}
+
 /* What the payload of term `i` says. */
 static grebe_status payload_get(grb_segfile *f, const grb_segfield *field,
                                 const grb_term_block *b, uint32_t i,
@@ -147,7 +153,7 @@ static grebe_status payload_get(grb_segfile *f, const grb_segfield *field,
     term->field = field->id;
     if (from > to || to > b->payload_size) goto corrupt;
     grb_cursor_init(&c, b->payload + from, to - from);
-    uint64_t head = grb_cursor_varint(&c);
+    uint64_t head = varint_get(&c);
     uint32_t form = head & 3;
     if (head >> 2 > f->max_doc || (form == GRB_FORM_INLINE && head >> 2 > 1))
         goto corrupt;
@@ -167,12 +173,6 @@ corrupt:
     return grb_segfile_corrupt(f, GRB_SECTION_POSTINGS,
                                b->at + b->payload_at + from, err,
                                "what is kept of a term");
-}
-
-/* Nearly every varint here is one byte. */
-static inline uint64_t varint_get(grb_cursor *c) {
-    if (GRB_LIKELY(c->at < c->end && *c->at < 0x80)) return *c->at++;
-    return grb_cursor_varint(c);
 }
 
 /* One term of a block; the first shares nothing. False: corrupt. */

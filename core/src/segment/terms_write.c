@@ -45,13 +45,15 @@ void grb_terms_out_field(grb_terms_out *t) {
 void grb_terms_out_flush(grb_terms_out *t) {
     uint64_t base = grb_segout_at(t->out);
     uint32_t end = (uint32_t)(t->index.size / 16);
-    if (t->index.failed) return;
+    if (t->out->status == GREBE_OK && (t->index.failed || t->ready.failed))
+        t->out->status = grb_error_memory(t->out->err, t->index.size);
+    if (t->out->status != GREBE_OK) return;
     for (; t->ready_from < end; t->ready_from++) {
         uint8_t *entry = t->index.bytes + (size_t)t->ready_from * 16 + 8;
         grb_store64(entry, grb_load64(entry) + (base << GRB_TERM_SIZE_BITS));
     }
     grb_segout_put(t->out, t->ready.bytes, t->ready.size);
-    grb_buf_clear(&t->ready);
+    grb_buf_rewind(&t->ready);
 }
 
 static void block_end(grb_terms_out *t) {
@@ -67,8 +69,8 @@ static void block_end(grb_terms_out *t) {
     grb_buf_u64(&t->index, t->first_prefix);
     grb_buf_u64(&t->index,
                 at << GRB_TERM_SIZE_BITS | (t->ready.size - at) / 16);
-    grb_buf_clear(&t->bytes);
-    grb_buf_clear(&t->payload);
+    grb_buf_rewind(&t->bytes);
+    grb_buf_rewind(&t->payload);
     t->count = 0;
     t->place_base = UINT64_MAX;
     t->field_blocks++;
@@ -230,7 +232,7 @@ static bool least_find(join *j, size_t *only) {
     }
     if (!least) return false;
     *only = (size_t)(least - j->heads);
-    grb_buf_clear(&j->name);
+    grb_buf_rewind(&j->name);
     grb_buf_put(&j->name, least->bytes, least->size);
     return true;
 }
@@ -250,7 +252,6 @@ static grebe_status term_join(join *j, size_t from, const uint8_t *lengths,
     if (j->list.df == 0) return GREBE_OK;
     grb_list_end(&j->list, &j->terms.place_base, &j->terms.payload);
     grb_terms_out_put(&j->terms, j->name.bytes, j->name.size);
-    if (j->name.failed) return grb_error_memory(j->w->err, j->name.size);
     status = j->w->out.status;
 done:
     return status;
@@ -299,6 +300,7 @@ static grebe_status field_join(join *j, grb_written_field *field) {
         GRB_TRY(head_next(&j->heads[s], w->err));
     }
     while (least_find(j, &from)) {
+        if (j->name.failed) return grb_error_memory(w->err, j->name.size);
         GRB_TRY(term_join(j, from, lengths, text));
         term_total += j->list.term_total;
     }

@@ -38,6 +38,12 @@ grebe_status grb_segout_finish(grb_segout *o,
                                uint64_t *bytes);
 void grb_segout_close(grb_segout *o);
 
+/* Empties a buffer but, unlike grb_buf_clear, remembers a failure: it is
+ * looked at once for many puts. */
+static inline void grb_buf_rewind(grb_buf *buf) {
+    buf->size = 0;
+}
+
 /* ---- one list of postings (list.c) ---- */
 
 /* Counted while writing; a census of the writer. */
