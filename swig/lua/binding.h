@@ -110,7 +110,7 @@ grb_lua_handle *grb_lua_handle_test(lua_State *L, int at);
 grb_lua_handle *grb_lua_handle_of(lua_State *L, int at, grb_lua_kind kind);
 void *grb_lua_pointer(lua_State *L, int at, grb_lua_kind kind);
 const char *grb_lua_type_name(lua_State *L, int at);
-int grb_lua_methods(lua_State *L);
+int grb_lua_kind_tables(lua_State *L);
 int grb_lua_close(lua_State *L);
 int grb_lua_index_close(lua_State *L);
 int grb_lua_container_close(lua_State *L);
@@ -125,8 +125,7 @@ void grb_lua_names_push(lua_State *L, grb_lua_schema *self);
  * Never raises. */
 uint32_t grb_lua_field_find(lua_State *L, const grb_lua_schema *self, int at);
 /* The document of the schema, empty, or NULL with `err`. */
-grebe_document *grb_lua_document_spare(grb_lua_schema *self,
-                                       grebe_error *err);
+grebe_document *grb_lua_document_spare(grb_lua_schema *self, grebe_error *err);
 void grb_lua_field_read(lua_State *L, int at, grebe_field *out,
                         grebe_value *value);
 int grb_lua_schema_fields(lua_State *L);
@@ -150,8 +149,7 @@ double grb_lua_number(lua_State *L, int at, const char *name);
 /* A string without NUL; NULL for nil. */
 const char *grb_lua_name(lua_State *L, int at, const char *name);
 /* A string, nil: "". */
-const char *grb_lua_text(lua_State *L, int at, const char *name,
-                         size_t *size);
+const char *grb_lua_text(lua_State *L, int at, const char *name, size_t *size);
 /* Place of a word in a NULL-ended list; nil: 0. */
 int grb_lua_word(lua_State *L, int at, const char *name,
                  const char *const *words);
@@ -176,8 +174,8 @@ void grb_lua_value_push(lua_State *L, const grebe_value *value);
  * of a table that collects names the schema lacks. Raises nothing but want of
  * Lua's memory. */
 grebe_status grb_lua_document_read(lua_State *L, grb_lua_schema *schema,
-                                   int at, int unknown,
-                                   grebe_document **out, grebe_error *err);
+                                   int at, int unknown, grebe_document **out,
+                                   grebe_error *err);
 /* Pushes a table of the document; `names` is the place of the names. */
 void grb_lua_document_push(lua_State *L, const grb_lua_schema *schema,
                            int names, const grebe_document *document);
@@ -195,8 +193,8 @@ void grb_lua_stats_push(lua_State *L, const grebe_index_stats *stats);
 /* Pushes the query handle of what is at `at`, a string or a query. `fields`:
  * 0, or the place of nil, a string or a list of "name^boost". */
 typedef struct grb_lua_reading {
-    int handle;   /* place of the index, searcher or hits */
-    int fields;   /* place of the fields, 0: none */
+    int handle; /* place of the index, searcher or hits */
+    int fields; /* place of the fields, 0: none */
     grebe_operator op;
     int forgiving;
 } grb_lua_reading;
@@ -219,13 +217,16 @@ size_t grb_lua_highlights_read(lua_State *L, int at,
                                grebe_highlight_request **out);
 
 /* results.c */
-int grb_lua_hits_index(lua_State *L);
+/* Pushes hit number `at 2` of the hits at 1, or nil. */
+int grb_lua_hits_at(lua_State *L);
+int grb_lua_hits_keys(lua_State *L);
+int grb_lua_hits_scores(lua_State *L);
+int grb_lua_hits_facets(lua_State *L);
 int grb_lua_hit_index(lua_State *L);
 int grb_lua_hit_pairs(lua_State *L);
 int grb_lua_hit_text(lua_State *L);
 int grb_lua_hits_each(lua_State *L);
 int grb_lua_hits_tables(lua_State *L);
-int grb_lua_hits_document(lua_State *L);
 int grb_lua_info_index(lua_State *L);
 
 /* visits.c: callbacks gather bytes outside Lua's memory; afterwards these

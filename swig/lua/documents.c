@@ -108,7 +108,8 @@ static grebe_status pair_add(lua_State *L, const grb_lua_schema *schema,
     if (id >= schema->count) return unknown_take(L, unknown, err);
     const grb_lua_field *field = &schema->fields[id];
     switch (lua_type(L, -1)) {
-    case LUA_TTABLE: return list_add(L, document, field, id, err);
+    case LUA_TTABLE:
+        return list_add(L, document, field, id, err);
     case LUA_TUSERDATA:
         if (null_is(L, -1)) return grebe_document_add_null(document, id, err);
     }
@@ -130,8 +131,8 @@ static void key_tell(lua_State *L, const grb_lua_schema *schema, int at,
 }
 
 grebe_status grb_lua_document_read(lua_State *L, grb_lua_schema *schema,
-                                   int at, int unknown,
-                                   grebe_document **out, grebe_error *err) {
+                                   int at, int unknown, grebe_document **out,
+                                   grebe_error *err) {
     grebe_status status = GREBE_OK;
     grebe_document *document = grb_lua_document_spare(schema, err);
     *out = document;
@@ -173,8 +174,8 @@ void grb_lua_document_push(lua_State *L, const grb_lua_schema *schema,
                            int names, const grebe_document *document) {
     uint32_t count = grebe_document_count(document), id = 0;
     luaL_checkstack(L, 6, "documents");
-    lua_createtable(L, 0, (int)(count < schema->count ? count
-                                                      : schema->count));
+    lua_createtable(L, 0,
+                    (int)(count < schema->count ? count : schema->count));
     int table = lua_gettop(L);
     for (uint32_t i = 0; i < count; i++) {
         grebe_value value;

@@ -97,7 +97,8 @@ void grb_lua_error_push(lua_State *L, const grebe_error *err) {
     lua_createtable(L, 0, 6);
     text_set(L, "word", grebe_status_word(err->status));
     text_set(L, "message",
-             err->message[0] ? err->message : grebe_status_meaning(err->status));
+             err->message[0] ? err->message
+                             : grebe_status_meaning(err->status));
     text_set(L, "field", err->field);
     text_set(L, "key", err->key);
     text_set(L, "file", err->file);

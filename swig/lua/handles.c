@@ -2,8 +2,8 @@
  *
  * What can be closed is closed by `<close>`, by close() or, last of all, by
  * the collector, in any order: C counts its own references, and a handle
- * whose pointer is gone says CLOSED. Methods of a kind are a plain table, the
- * __index of its metatable, so a call costs one look-up.
+ * whose pointer is gone says CLOSED. Methods are found in one table, what is
+ * read like a field in another; any other name is an error.
  *
  * Invariant: the tag stands in every handle from its first moment.
  * Threads: a Lua state belongs to one thread.
@@ -16,15 +16,33 @@ typedef struct kind_row {
     void (*release)(void *pointer);
 } kind_row;
 
-static void index_drop(void *p) { grebe_index_free(p); }
-static void searcher_drop(void *p) { grebe_searcher_release(p); }
-static void hits_drop(void *p) { grebe_hits_release(p); }
-static void query_drop(void *p) { grebe_query_release(p); }
-static void schema_drop(void *p) { grebe_schema_release(p); }
-static void snapshot_drop(void *p) { grebe_snapshot_free(p); }
-static void container_drop(void *p) { grebe_container_free(p); }
-static void cancel_drop(void *p) { grebe_cancel_free(p); }
-static void nothing_drop(void *p) { (void)p; }
+static void index_drop(void *p) {
+    grebe_index_free(p);
+}
+static void searcher_drop(void *p) {
+    grebe_searcher_release(p);
+}
+static void hits_drop(void *p) {
+    grebe_hits_release(p);
+}
+static void query_drop(void *p) {
+    grebe_query_release(p);
+}
+static void schema_drop(void *p) {
+    grebe_schema_release(p);
+}
+static void snapshot_drop(void *p) {
+    grebe_snapshot_free(p);
+}
+static void container_drop(void *p) {
+    grebe_container_free(p);
+}
+static void cancel_drop(void *p) {
+    grebe_cancel_free(p);
+}
+static void nothing_drop(void *p) {
+    (void)p;
+}
 
 static const kind_row kinds[GRB_LUA_KIND_COUNT] = {
     [GRB_LUA_INDEX] = {"grebe.index", index_drop},
@@ -44,17 +62,20 @@ static int user_values(grb_lua_kind kind) {
     switch (kind) {
     case GRB_LUA_INDEX:
     case GRB_LUA_SEARCHER:
-    case GRB_LUA_SCHEMA: return GRB_LUA_NAMES;
-    case GRB_LUA_HITS: return GRB_LUA_LAST;
-    case GRB_LUA_HIT: return GRB_LUA_DOC;
-    default: return 0;
+    case GRB_LUA_SCHEMA:
+        return GRB_LUA_NAMES;
+    case GRB_LUA_HITS:
+        return GRB_LUA_LAST;
+    case GRB_LUA_HIT:
+        return GRB_LUA_DOC;
+    default:
+        return 0;
     }
 }
 
 grb_lua_handle *grb_lua_handle_new(lua_State *L, grb_lua_kind kind) {
-    size_t size = kind == GRB_LUA_COMMIT_INFO
-                      ? sizeof(grb_lua_handle)
-                      : offsetof(grb_lua_handle, info);
+    size_t size = kind == GRB_LUA_COMMIT_INFO ? sizeof(grb_lua_handle)
+                                              : offsetof(grb_lua_handle, info);
     luaL_checkstack(L, 4, "handles");
     grb_lua_handle *self = lua_newuserdatauv(L, size, user_values(kind));
     memset(self, 0, size);
@@ -138,7 +159,8 @@ static void index_warn(lua_State *L, grb_lua_handle *self) {
     if (self->kind != GRB_LUA_INDEX || !self->pointer) return;
     if (grebe_index_closed(self->pointer)) return;
     path = grebe_index_path(self->pointer);
-    if (!path[0] || grebe_index_stats_read(self->pointer, &stats, NULL)) return;
+    if (!path[0] || grebe_index_stats_read(self->pointer, &stats, NULL))
+        return;
     if (!stats.pending) return;
     lua_warning(L, "grebe: the index '", 1);
     lua_warning(L, path, 1);
@@ -234,12 +256,25 @@ int grb_lua_closed(lua_State *L) {
     return 1;
 }
 
-/* __newindex, and __index of the table of methods. */
-static int name_refuse(lua_State *L) {
-    const char *name = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2)
-                                                     : luaL_typename(L, 2);
+/* __index(handle, name): a method, or a property, which is a function of the
+ * handle. Upvalues: methods, properties, name of the type. */
+static int name_find(lua_State *L) {
+    lua_pushvalue(L, 2);
+    if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1;
+    lua_pushvalue(L, 2);
+    if (lua_rawget(L, lua_upvalueindex(2)) != LUA_TNIL) {
+        lua_pushvalue(L, 1);
+        lua_call(L, 1, 1);
+        return 1;
+    }
     return grb_lua_fail(L, GREBE_ARGUMENT, NULL, "%s has no '%s'",
-                        lua_tostring(L, lua_upvalueindex(1)), name);
+                        lua_tostring(L, lua_upvalueindex(3)),
+                        luaL_tolstring(L, 2, NULL));
+}
+
+/* Hits also answer to a place: a hit, or nil behind the last. */
+static int hits_find(lua_State *L) {
+    return lua_isinteger(L, 2) ? grb_lua_hits_at(L) : name_find(L);
 }
 
 static int write_refuse(lua_State *L) {
@@ -265,6 +300,19 @@ static void function_set(lua_State *L, const char *name,
     lua_setfield(L, -2, name);
 }
 
+static lua_CFunction kind_finder(grb_lua_kind kind) {
+    switch (kind) {
+    case GRB_LUA_HITS:
+        return hits_find;
+    case GRB_LUA_HIT:
+        return grb_lua_hit_index;
+    case GRB_LUA_COMMIT_INFO:
+        return grb_lua_info_index;
+    default:
+        return name_find;
+    }
+}
+
 /* The metatable of a kind, whose methods the Lua side fills in. */
 static void kind_open(lua_State *L, grb_lua_kind kind) {
     const char *type = kinds[kind].type;
@@ -274,44 +322,33 @@ static void kind_open(lua_State *L, grb_lua_kind kind) {
     if (handle_closable(kind)) function_set(L, "__close", handle_leave);
     lua_newtable(L);
     lua_newtable(L);
-    closure_set(L, type, "__index", name_refuse);
-    lua_setmetatable(L, -2);
+    lua_pushvalue(L, -2);
+    lua_setfield(L, -4, "methods");
     lua_pushvalue(L, -1);
-    lua_setfield(L, -3, "methods");
+    lua_setfield(L, -4, "properties");
+    lua_pushstring(L, type);
+    lua_pushcclosure(L, kind_finder(kind), 3);
     lua_setfield(L, -2, "__index");
-    lua_pushliteral(L, "grebe handles keep their metatable");
+    lua_pushliteral(L, "grebe");
     lua_setfield(L, -2, "__metatable");
-    lua_pop(L, 1);
-}
-
-/* Hits, a hit and what a commit did answer by a function: their names are
- * fields and numbers, the table of methods is its upvalue. */
-static void index_function_set(lua_State *L, grb_lua_kind kind,
-                               lua_CFunction function) {
-    luaL_getmetatable(L, kinds[kind].type);
-    lua_getfield(L, -1, "methods");
-    lua_pushcclosure(L, function, 1);
-    lua_setfield(L, -2, "__index");
     lua_pop(L, 1);
 }
 
 void grb_lua_handles_open(lua_State *L) {
     for (int kind = 0; kind < GRB_LUA_KIND_COUNT; kind++)
         kind_open(L, (grb_lua_kind)kind);
-    index_function_set(L, GRB_LUA_HITS, grb_lua_hits_index);
-    index_function_set(L, GRB_LUA_HIT, grb_lua_hit_index);
-    index_function_set(L, GRB_LUA_COMMIT_INFO, grb_lua_info_index);
     luaL_getmetatable(L, kinds[GRB_LUA_NULL].type);
     function_set(L, "__tostring", null_text);
     lua_pop(L, 1);
 }
 
-/* methods(kind): the metatable and the table of methods to fill in, until
- * the public module has done so. */
-int grb_lua_methods(lua_State *L) {
+/* kind(name): metatable, methods and properties of a kind, for the Lua side
+ * to fill in. */
+int grb_lua_kind_tables(lua_State *L) {
     lua_pushfstring(L, "grebe.%s", luaL_checkstring(L, 1));
     lua_gettable(L, LUA_REGISTRYINDEX);
     luaL_checktype(L, -1, LUA_TTABLE);
     lua_getfield(L, -1, "methods");
-    return 2;
+    lua_getfield(L, -2, "properties");
+    return 3;
 }

@@ -4,7 +4,8 @@
  * schema; the tables that keep them are emptied when they are full and die
  * with the schema's names.
  *
- * Invariant: a compiled text belongs to this schema alone.
+ * Invariant: a compiled text belongs to this schema alone; once pointers of
+ *            other handles are held, nothing allocates before the call.
  * Threads: a Lua state belongs to one thread.
  * Owns: the compiled queries, through the table of names.
  */
@@ -25,7 +26,8 @@ static void field_split(lua_State *L, int at, char *room,
     const char *caret = strchr(text, '^');
     size_t size = caret ? (size_t)(caret - text) : strlen(text);
     if (size > GREBE_FIELD_NAME_MAX)
-        grb_lua_fail(L, GREBE_ARGUMENT, NULL, "the name of a field is too long");
+        grb_lua_fail(L, GREBE_ARGUMENT, NULL,
+                     "the name of a field is too long");
     memcpy(room, text, size);
     room[size] = '\0';
     out->name = room;
@@ -36,8 +38,8 @@ static void field_split(lua_State *L, int at, char *room,
     lua_Number boost = lua_tonumberx(L, -1, &is_number);
     lua_pop(L, 1);
     if (!is_number || !(boost >= 0) || isinf(boost))
-        grb_lua_fail(L, GREBE_ARGUMENT, NULL, "%s: the boost is no number >= 0",
-                     text);
+        grb_lua_fail(L, GREBE_ARGUMENT, NULL,
+                     "%s: the boost is no number >= 0", text);
     out->boost = (float)boost;
 }
 
@@ -81,8 +83,8 @@ static grebe_status text_parse(lua_State *L, const grb_lua_schema *schema,
         options.field_count = fields_read(L, how->fields, &fields);
     options.fields = fields;
     grb_lua_handle *made = grb_lua_handle_new(L, GRB_LUA_QUERY);
-    grebe_status status = grebe_query_parse(schema->schema, text, size,
-                                            &options, &query, err);
+    grebe_status status =
+        grebe_query_parse(schema->schema, text, size, &options, &query, err);
     made->pointer = query;
     lua_insert(L, top + 1);
     lua_settop(L, top + 1);
@@ -120,8 +122,7 @@ static grebe_status text_compile(lua_State *L, int at,
                                  grebe_error *err) {
     grb_lua_handle *self = schema_holder(L, how->handle);
     lua_Integer which = how->forgiving ? GRB_LUA_FORGIVING : GRB_LUA_STRICT;
-    if (how->op != GREBE_OR ||
-        (how->fields && !lua_isnil(L, how->fields)))
+    if (how->op != GREBE_OR || (how->fields && !lua_isnil(L, how->fields)))
         return text_parse(L, self->schema, at, how, err);
     lua_getiuservalue(L, how->handle, GRB_LUA_NAMES);
     lua_rawgeti(L, -1, which);
@@ -201,6 +202,7 @@ int grb_lua_query_bool(lua_State *L) {
                          : (uint32_t)grb_lua_count(L, 2, "mm", 0, UINT32_MAX);
     if (count > CLAUSES_MAX) count = CLAUSES_MAX;
     grebe_clause *rows = lua_newuserdatauv(L, (count + 1) * sizeof *rows, 0);
+    grb_lua_handle *made = grb_lua_handle_new(L, GRB_LUA_QUERY);
     for (size_t i = 0; i < count; i++) {
         lua_rawgeti(L, 1, (lua_Integer)(2 * i) + 1);
         lua_rawgeti(L, 1, (lua_Integer)(2 * i) + 2);
@@ -208,7 +210,6 @@ int grb_lua_query_bool(lua_State *L) {
         rows[i].query = grb_lua_pointer(L, -1, GRB_LUA_QUERY);
         lua_pop(L, 2);
     }
-    grb_lua_handle *made = grb_lua_handle_new(L, GRB_LUA_QUERY);
     if (grebe_query_bool(rows, count, least, &query, &err))
         grb_lua_raise(L, &err);
     made->pointer = query;
@@ -224,19 +225,26 @@ int grb_lua_query_dismax(lua_State *L) {
     double tie = lua_isnil(L, 2) ? 0 : grb_lua_number(L, 2, "tie");
     if (count > CLAUSES_MAX) count = CLAUSES_MAX;
     grebe_query **rows = lua_newuserdatauv(L, (count + 1) * sizeof *rows, 0);
+    grb_lua_handle *made = grb_lua_handle_new(L, GRB_LUA_QUERY);
     for (size_t i = 0; i < count; i++) {
         lua_rawgeti(L, 1, (lua_Integer)i + 1);
         rows[i] = grb_lua_pointer(L, -1, GRB_LUA_QUERY);
         lua_pop(L, 1);
     }
-    grb_lua_handle *made = grb_lua_handle_new(L, GRB_LUA_QUERY);
     if (grebe_query_dismax(rows, count, (float)tie, &query, &err))
         grb_lua_raise(L, &err);
     made->pointer = query;
     return 1;
 }
 
-enum { RANGE_FIELD = 1, RANGE_TABLE, RANGE_GTE, RANGE_GT, RANGE_LTE, RANGE_LT };
+enum {
+    RANGE_FIELD = 1,
+    RANGE_TABLE,
+    RANGE_GTE,
+    RANGE_GT,
+    RANGE_LTE,
+    RANGE_LT
+};
 
 static const grebe_value *bound_read(lua_State *L, int closed, int open,
                                      grebe_value *room, int *is_open) {
@@ -267,8 +275,7 @@ int grb_lua_query_range(lua_State *L) {
     range.upper =
         bound_read(L, RANGE_LTE, RANGE_LT, &upper, &range.upper_open);
     grb_lua_handle *made = grb_lua_handle_new(L, GRB_LUA_QUERY);
-    if (grebe_query_range(field, &range, &query, &err))
-        grb_lua_raise(L, &err);
+    if (grebe_query_range(field, &range, &query, &err)) grb_lua_raise(L, &err);
     made->pointer = query;
     return 1;
 }

@@ -133,8 +133,7 @@ int grb_lua_schema_fields(lua_State *L) {
     grebe_field field;
     grb_lua_arguments(L, "schema", 1);
     grb_lua_handle *self = grb_lua_handle_test(L, 1);
-    if (!self || !self->schema)
-        self = grb_lua_handle_of(L, 1, GRB_LUA_INDEX);
+    if (!self || !self->schema) self = grb_lua_handle_of(L, 1, GRB_LUA_INDEX);
     lua_createtable(L, (int)self->schema->count, 0);
     for (uint32_t i = 0; i < self->schema->count; i++) {
         if (grebe_schema_field(self->schema->schema, i, &field, &err))

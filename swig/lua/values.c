@@ -26,10 +26,14 @@ static const char *kind_words(grebe_kind kind) {
     switch (kind) {
     case GREBE_TEXT:
     case GREBE_KEYWORD:
-    case GREBE_BYTES: return "a string";
-    case GREBE_INT: return "an integer";
-    case GREBE_DOUBLE: return "a number";
-    case GREBE_BOOL: return "true or false";
+    case GREBE_BYTES:
+        return "a string";
+    case GREBE_INT:
+        return "an integer";
+    case GREBE_DOUBLE:
+        return "a number";
+    case GREBE_BOOL:
+        return "true or false";
     case GREBE_DATETIME:
         return "integer milliseconds or an ISO 8601 string with Z or an "
                "offset";
@@ -42,7 +46,8 @@ static grebe_status misfit(lua_State *L, int at, const grb_lua_field *field,
     char number[48];
     const char *given = grb_lua_type_name(L, at);
     if (lua_type(L, at) == LUA_TNUMBER) {
-        snprintf(number, sizeof number, LUAI_NUMFFORMAT, lua_tonumber(L, at));
+        snprintf(number, sizeof number, "the number " LUA_NUMBER_FMT,
+                 lua_tonumber(L, at));
         given = number;
     }
     grb_lua_error_set(err, GREBE_DOCUMENT, field->name,
@@ -51,9 +56,8 @@ static grebe_status misfit(lua_State *L, int at, const grb_lua_field *field,
     return GREBE_DOCUMENT;
 }
 
-static grebe_status date_read(lua_State *L, int at,
-                              const grb_lua_field *field, grebe_value *out,
-                              grebe_error *err) {
+static grebe_status date_read(lua_State *L, int at, const grb_lua_field *field,
+                              grebe_value *out, grebe_error *err) {
     size_t size;
     if (lua_type(L, at) != LUA_TSTRING)
         return grb_lua_integer(L, at, &out->as.integer)
@@ -83,7 +87,8 @@ grebe_status grb_lua_value_read(lua_State *L, int at,
     switch (field->kind) {
     case GREBE_TEXT:
     case GREBE_KEYWORD:
-    case GREBE_BYTES: return string_read(L, at, field, out, err);
+    case GREBE_BYTES:
+        return string_read(L, at, field, out, err);
     case GREBE_INT:
         if (grb_lua_integer(L, at, &out->as.integer)) return GREBE_OK;
         return misfit(L, at, field, err);
@@ -95,7 +100,8 @@ grebe_status grb_lua_value_read(lua_State *L, int at,
         if (!lua_isboolean(L, at)) return misfit(L, at, field, err);
         out->as.boolean = lua_toboolean(L, at);
         return GREBE_OK;
-    case GREBE_DATETIME: return date_read(L, at, field, out, err);
+    case GREBE_DATETIME:
+        return date_read(L, at, field, out, err);
     }
     grb_lua_error_set(err, GREBE_INTERNAL, field->name, "unknown kind");
     return GREBE_INTERNAL;
@@ -114,7 +120,9 @@ static void number_guess(lua_State *L, int at, grebe_value *out) {
 
 void grb_lua_value_guess(lua_State *L, int at, grebe_value *out) {
     switch (lua_type(L, at)) {
-    case LUA_TNUMBER: number_guess(L, at, out); return;
+    case LUA_TNUMBER:
+        number_guess(L, at, out);
+        return;
     case LUA_TSTRING:
         out->kind = GREBE_TEXT;
         out->as.text.bytes = lua_tolstring(L, at, &out->as.text.size);
@@ -137,11 +145,10 @@ void grb_lua_key_read(lua_State *L, int at, grebe_value *out) {
     }
     out->kind = GREBE_INT;
     if (!grb_lua_integer(L, at, &out->as.integer))
-        grb_lua_fail(L, GREBE_DOCUMENT, NULL,
-                     "a key is a string or an integer, not %s",
-                     lua_type(L, at) == LUA_TNUMBER
-                         ? luaL_tolstring(L, at, NULL)
-                         : grb_lua_type_name(L, at));
+        grb_lua_fail(
+            L, GREBE_DOCUMENT, NULL, "a key is a string or an integer, not %s",
+            lua_type(L, at) == LUA_TNUMBER ? luaL_tolstring(L, at, NULL)
+                                           : grb_lua_type_name(L, at));
 }
 
 void grb_lua_value_push(lua_State *L, const grebe_value *value) {
@@ -152,9 +159,15 @@ void grb_lua_value_push(lua_State *L, const grebe_value *value) {
         lua_pushlstring(L, value->as.text.bytes, value->as.text.size);
         return;
     case GREBE_INT:
-    case GREBE_DATETIME: lua_pushinteger(L, value->as.integer); return;
-    case GREBE_DOUBLE: lua_pushnumber(L, value->as.number); return;
-    case GREBE_BOOL: lua_pushboolean(L, value->as.boolean); return;
+    case GREBE_DATETIME:
+        lua_pushinteger(L, value->as.integer);
+        return;
+    case GREBE_DOUBLE:
+        lua_pushnumber(L, value->as.number);
+        return;
+    case GREBE_BOOL:
+        lua_pushboolean(L, value->as.boolean);
+        return;
     }
     lua_pushnil(L);
 }

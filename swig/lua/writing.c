@@ -14,8 +14,8 @@
 static grebe_status table_add(lua_State *L, grb_lua_handle *self, int at,
                               int unknown, int overwrite, grebe_error *err) {
     grebe_document *document;
-    grebe_status status = grb_lua_document_read(L, self->schema, at, unknown,
-                                                &document, err);
+    grebe_status status =
+        grb_lua_document_read(L, self->schema, at, unknown, &document, err);
     if (status) return status;
     return grebe_index_add(self->pointer, document, overwrite, err);
 }
@@ -260,21 +260,27 @@ int grb_lua_batch(lua_State *L) {
 }
 
 void grb_lua_stats_push(lua_State *L, const grebe_index_stats *stats) {
-#define ROW(name) {#name, stats->name}
+#define ROW(name) \
+    { #name, stats->name }
     const struct {
         const char *name;
         uint64_t value;
     } rows[] = {
-        ROW(docs),           ROW(docs_deleted),    ROW(segments),
-        ROW(memory_segments), ROW(commit_number),  ROW(pending),
-        ROW(adds),           ROW(deletes),         ROW(soft_commits),
-        ROW(hard_commits),   ROW(freezes),         ROW(merges),
-        ROW(failures),       ROW(syncs),           ROW(bytes_written),
-        ROW(bytes_indexed),  ROW(tokens),          ROW(terms_skipped),
-        ROW(searches),       ROW(blocks_decoded),  ROW(stored_blocks),
-        ROW(memory_bytes),   ROW(analyse_ns),      ROW(append_ns),
-        ROW(soft_commit_ns), ROW(hard_commit_ns),  ROW(freeze_ns),
-        ROW(merge_ns),       ROW(search_ns),
+        ROW(docs),           ROW(docs_deleted),
+        ROW(segments),       ROW(memory_segments),
+        ROW(commit_number),  ROW(pending),
+        ROW(adds),           ROW(deletes),
+        ROW(soft_commits),   ROW(hard_commits),
+        ROW(freezes),        ROW(merges),
+        ROW(failures),       ROW(syncs),
+        ROW(bytes_written),  ROW(bytes_indexed),
+        ROW(tokens),         ROW(terms_skipped),
+        ROW(searches),       ROW(blocks_decoded),
+        ROW(stored_blocks),  ROW(memory_bytes),
+        ROW(analyse_ns),     ROW(append_ns),
+        ROW(soft_commit_ns), ROW(hard_commit_ns),
+        ROW(freeze_ns),      ROW(merge_ns),
+        ROW(search_ns),
     };
 #undef ROW
     lua_createtable(L, 0, sizeof rows / sizeof *rows);

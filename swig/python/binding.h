@@ -54,16 +54,16 @@ typedef struct grb_py_schema {
 } grb_py_schema;
 
 typedef struct grb_py_handle {
-    PyObject_HEAD
-    void *pointer; /* owned C handle, never NULL */
+    PyObject_HEAD void *pointer; /* owned C handle, never NULL */
     grb_py_kind kind;
-    struct grb_py_handle *schema; /* INDEX, SEARCHER, HITS: owned, kind SCHEMA */
-    grb_py_schema *state;         /* SCHEMA: owned */
-    PyObject *facets;             /* HITS: the requests, or NULL */
-    PyObject *passages;           /* HITS: the requests, or NULL */
-    PyObject *load;               /* HITS: names of fields wanted, or NULL */
-    uint64_t taken_in;            /* INDEX: bytes given to add */
-    uint64_t docs_taken;          /* INDEX: documents given to add */
+    struct grb_py_handle
+        *schema;          /* INDEX, SEARCHER, HITS: owned, kind SCHEMA */
+    grb_py_schema *state; /* SCHEMA: owned */
+    PyObject *facets;     /* HITS: the requests, or NULL */
+    PyObject *passages;   /* HITS: the requests, or NULL */
+    PyObject *load;       /* HITS: names of fields wanted, or NULL */
+    uint64_t taken_in;    /* INDEX: bytes given to add */
+    uint64_t docs_taken;  /* INDEX: documents given to add */
 } grb_py_handle;
 
 /* errors.c: the one table from statuses to exceptions. */

@@ -34,9 +34,8 @@ static void day_split(int64_t days, int *year, int *month, int *day) {
     days += 719468;
     int64_t era = (days >= 0 ? days : days - 146096) / 146097;
     int64_t of_era = days - era * 146097;
-    int64_t years = (of_era - of_era / 1460 + of_era / 36524 -
-                     of_era / 146096) /
-                    365;
+    int64_t years =
+        (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
     int64_t of_year = of_era - (365 * years + years / 4 - years / 100);
     int64_t part = (5 * of_year + 2) / 153;
     *day = (int)(of_year - (153 * part + 2) / 5 + 1);
@@ -78,9 +77,9 @@ static int offset_of(PyObject *object, int64_t *us) {
 static int datetime_read(PyObject *object, int64_t *ms) {
     int64_t ahead;
     if (offset_of(object, &ahead)) return -1;
-    int64_t days = days_of(PyDateTime_GET_YEAR(object),
-                           PyDateTime_GET_MONTH(object),
-                           PyDateTime_GET_DAY(object));
+    int64_t days =
+        days_of(PyDateTime_GET_YEAR(object), PyDateTime_GET_MONTH(object),
+                PyDateTime_GET_DAY(object));
     int64_t seconds = days * 86400 + PyDateTime_DATE_GET_HOUR(object) * 3600 +
                       PyDateTime_DATE_GET_MINUTE(object) * 60 +
                       PyDateTime_DATE_GET_SECOND(object);
@@ -158,7 +157,8 @@ static int64_t time_read(const char **at, const char *end) {
 static int iso_read(const char *text, size_t size, int64_t *ms) {
     const char *at = text, *end = text + size;
     int year = digits_read(&at, end, 4), month = -1, day = -1, ahead;
-    if (year >= 1 && char_take(&at, end, '-')) month = digits_read(&at, end, 2);
+    if (year >= 1 && char_take(&at, end, '-'))
+        month = digits_read(&at, end, 2);
     if (month >= 1 && month <= 12 && char_take(&at, end, '-'))
         day = digits_read(&at, end, 2);
     if (day < 1 || day > month_days(year, month)) return -1;
@@ -169,8 +169,8 @@ static int iso_read(const char *text, size_t size, int64_t *ms) {
     if (of_day < 0) return -1;
     if (zone_read(&at, end, &ahead)) return at == end ? -2 : -1;
     if (at != end) return -1;
-    *ms = days_of(year, month, day) * MS_A_DAY + of_day -
-          (int64_t)ahead * 60000;
+    *ms =
+        days_of(year, month, day) * MS_A_DAY + of_day - (int64_t)ahead * 60000;
     return 0;
 }
 
@@ -224,10 +224,10 @@ int grb_py_date_read(PyObject *object, int64_t *ms) {
     if (dates_import()) return -1;
     if (PyDateTime_Check(object)) return datetime_read(object, ms);
     if (PyDate_Check(object)) {
-        *ms = days_of(PyDateTime_GET_YEAR(object),
-                      PyDateTime_GET_MONTH(object),
-                      PyDateTime_GET_DAY(object)) *
-              MS_A_DAY;
+        *ms =
+            days_of(PyDateTime_GET_YEAR(object), PyDateTime_GET_MONTH(object),
+                    PyDateTime_GET_DAY(object)) *
+            MS_A_DAY;
         return 0;
     }
     PyErr_Format(PyExc_TypeError, "%s is not a datetime",

@@ -24,8 +24,7 @@ static int scalar_add(grebe_document *document, const grb_py_field *field,
     Py_buffer buffer;
     buffer.obj = NULL;
     const char *name = PyUnicode_AsUTF8(field->name);
-    if (!name ||
-        grb_py_value_read(object, field->kind, name, &value, &buffer))
+    if (!name || grb_py_value_read(object, field->kind, name, &value, &buffer))
         return -1;
     grebe_status status = grebe_document_add(document, id, &value, &err);
     if (buffer.obj) PyBuffer_Release(&buffer);
@@ -57,8 +56,8 @@ static int list_add(grebe_document *document, const grb_py_field *field,
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list); i++) {
         PyObject *item = PySequence_Fast_GET_ITEM(list, i);
         Py_INCREF(item);
-        int bad = item_check(name, item, i) ||
-                  scalar_add(document, field, id, item);
+        int bad =
+            item_check(name, item, i) || scalar_add(document, field, id, item);
         Py_DECREF(item);
         if (bad) return -1;
     }
@@ -124,8 +123,7 @@ done:
 
 static int mapping_is(PyObject *object) {
     if (!PyMapping_Check(object) || PyUnicode_Check(object) ||
-        PyBytes_Check(object) || PyList_Check(object) ||
-        PyTuple_Check(object))
+        PyBytes_Check(object) || PyList_Check(object) || PyTuple_Check(object))
         return 0;
     return PyObject_HasAttrString(object, "items");
 }
@@ -135,8 +133,8 @@ static void key_tell(grb_py_schema *state, PyObject *mapping) {
     PyObject *type, *value, *trace;
     if (state->key == GREBE_NO_FIELD || !PyDict_Check(mapping)) return;
     PyErr_Fetch(&type, &value, &trace);
-    PyObject *key = PyDict_GetItemWithError(mapping,
-                                            state->fields[state->key].name);
+    PyObject *key =
+        PyDict_GetItemWithError(mapping, state->fields[state->key].name);
     if (!key) PyErr_Clear();
     Py_XINCREF(key);
     PyErr_Restore(type, value, trace);

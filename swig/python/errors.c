@@ -54,8 +54,7 @@ static int text_put(PyObject *dict, const char *name, const char *text) {
 static PyObject *class_make(const char *name, const char *doc, PyObject *bases,
                             PyObject *dict) {
     char full[64];
-    PyObject *str =
-        PyObject_GetAttrString(PyExc_BaseException, "__str__");
+    PyObject *str = PyObject_GetAttrString(PyExc_BaseException, "__str__");
     if (!str) return NULL;
     int bad = 0;
     if (strcmp(name, "MissingKeyError") == 0)
@@ -69,7 +68,7 @@ static PyObject *class_make(const char *name, const char *doc, PyObject *bases,
 static int base_make(PyObject *module) {
     PyObject *dict = PyDict_New();
     if (!dict) return -1;
-    static const char *const names[] = {"word", "code", "field", "key",
+    static const char *const names[] = {"word", "code",   "field", "key",
                                         "file", "offset", "pid"};
     int bad = 0;
     for (size_t i = 0; i < sizeof names / sizeof *names && !bad; i++)
@@ -85,16 +84,16 @@ static int class_add(PyObject *module, int code, const char *word,
                      const char *name, const char *doc) {
     PyObject *python = kin(name);
     size_t size = strlen(name);
-    if (python && (strcmp(name, "ValueError") == 0 ||
-                   strcmp(name, "TypeError") == 0 ||
-                   strcmp(name, "MemoryError") == 0)) {
+    if (python &&
+        (strcmp(name, "ValueError") == 0 || strcmp(name, "TypeError") == 0 ||
+         strcmp(name, "MemoryError") == 0)) {
         Py_INCREF(python);
         classes[code] = python;
         return 0;
     }
     PyObject *dict = PyDict_New(), *number = PyLong_FromLong(code);
-    PyObject *bases = python ? PyTuple_Pack(2, base, python)
-                             : PyTuple_Pack(1, base);
+    PyObject *bases =
+        python ? PyTuple_Pack(2, base, python) : PyTuple_Pack(1, base);
     PyObject *made = NULL;
     if (dict && number && bases && size < 40 &&
         text_put(dict, "word", word) == 0 &&
@@ -111,7 +110,7 @@ static int class_add(PyObject *module, int code, const char *word,
 
 int grb_py_errors_init(PyObject *module) {
     if (base_make(module)) return -1;
-#define CLASS_ADD(name, code, word, python, text)                             \
+#define CLASS_ADD(name, code, word, python, text) \
     if (class_add(module, code, word, python, text)) return -1;
     GREBE_STATUS_LIST(CLASS_ADD)
 #undef CLASS_ADD
@@ -141,8 +140,8 @@ static void attribute_set(PyObject *exception, const char *name,
 
 static PyObject *exception_make(PyObject *class, const grebe_error *err,
                                 const char *message) {
-    PyObject *text = text_of(message[0] ? message
-                                        : grebe_status_meaning(err->status));
+    PyObject *text =
+        text_of(message[0] ? message : grebe_status_meaning(err->status));
     PyObject *made = NULL;
     if (!text) return NULL;
     int number = err->os_error;
@@ -175,7 +174,8 @@ void grb_py_raise(const grebe_error *err) {
         if (err->offset != GREBE_NO_OFFSET)
             attribute_set(made, "offset",
                           PyLong_FromUnsignedLongLong(err->offset));
-        if (err->pid) attribute_set(made, "pid", PyLong_FromLongLong(err->pid));
+        if (err->pid)
+            attribute_set(made, "pid", PyLong_FromLongLong(err->pid));
     }
     PyErr_SetObject((PyObject *)Py_TYPE(made), made);
     Py_DECREF(made);

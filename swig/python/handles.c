@@ -22,15 +22,32 @@ static const char *const kind_names[GRB_PY_KIND_COUNT] = {
 
 static void pointer_free(grb_py_kind kind, void *pointer) {
     switch (kind) {
-    case GRB_PY_INDEX: grebe_index_free(pointer); break;
-    case GRB_PY_SEARCHER: grebe_searcher_release(pointer); break;
-    case GRB_PY_HITS: grebe_hits_release(pointer); break;
-    case GRB_PY_QUERY: grebe_query_release(pointer); break;
-    case GRB_PY_SCHEMA: grebe_schema_release(pointer); break;
-    case GRB_PY_SNAPSHOT: grebe_snapshot_free(pointer); break;
-    case GRB_PY_CONTAINER: grebe_container_free(pointer); break;
-    case GRB_PY_CANCEL: grebe_cancel_free(pointer); break;
-    case GRB_PY_KIND_COUNT: break;
+    case GRB_PY_INDEX:
+        grebe_index_free(pointer);
+        break;
+    case GRB_PY_SEARCHER:
+        grebe_searcher_release(pointer);
+        break;
+    case GRB_PY_HITS:
+        grebe_hits_release(pointer);
+        break;
+    case GRB_PY_QUERY:
+        grebe_query_release(pointer);
+        break;
+    case GRB_PY_SCHEMA:
+        grebe_schema_release(pointer);
+        break;
+    case GRB_PY_SNAPSHOT:
+        grebe_snapshot_free(pointer);
+        break;
+    case GRB_PY_CONTAINER:
+        grebe_container_free(pointer);
+        break;
+    case GRB_PY_CANCEL:
+        grebe_cancel_free(pointer);
+        break;
+    case GRB_PY_KIND_COUNT:
+        break;
     }
 }
 
@@ -176,8 +193,8 @@ grb_py_handle *grb_py_handle_of(PyObject *object, grb_py_kind kind) {
         grb_py_fail(GREBE_CLOSED, NULL, "the %s has been closed",
                     strchr(kind_names[kind], ' ') + 1);
     else
-        PyErr_Format(PyExc_TypeError, "%s is wanted, not %s",
-                     kind_names[kind], Py_TYPE(object)->tp_name);
+        PyErr_Format(PyExc_TypeError, "%s is wanted, not %s", kind_names[kind],
+                     Py_TYPE(object)->tp_name);
     return NULL;
 }
 

@@ -23,7 +23,7 @@ typedef struct adding {
     PyObject *unknown;  /* a set, or NULL: unlisted fields are refused */
     PyObject *failures; /* [(position, key, error)] */
     uint64_t added;
-    uint32_t count;     /* documents waiting in the chunk */
+    uint32_t count; /* documents waiting in the chunk */
     size_t size;
     grebe_document *documents[CHUNK_MAX];
     PyObject *sources[CHUNK_MAX]; /* owned while they wait */
@@ -79,8 +79,7 @@ static int chunk_add(adding *self) {
     uint32_t count = self->count, done = 0;
     int bad = 0;
     void *index = self->index->pointer;
-    Py_BEGIN_ALLOW_THREADS
-    for (; done < count; done++) {
+    Py_BEGIN_ALLOW_THREADS for (; done < count; done++) {
         grebe_error *err = &self->errors[done];
         err->status = GREBE_OK;
         grebe_status status = grebe_index_add(index, self->documents[done],
@@ -92,8 +91,7 @@ static int chunk_add(adding *self) {
             break;
         }
     }
-    Py_END_ALLOW_THREADS
-    self->index->docs_taken += done;
+    Py_END_ALLOW_THREADS self->index->docs_taken += done;
     self->index->taken_in += self->size;
     for (uint32_t i = 0; i < done && !bad; i++) {
         if (self->errors[i].status == GREBE_OK) continue;

@@ -29,7 +29,8 @@ static int field_split(PyObject *object, char *name, grebe_query_field *out) {
     size_t length = caret ? (size_t)(caret - text) : (size_t)size;
     out->boost = 1.0f;
     if (length > GREBE_FIELD_NAME_MAX) {
-        PyErr_Format(PyExc_ValueError, "the field name %R is too long", object);
+        PyErr_Format(PyExc_ValueError, "the field name %R is too long",
+                     object);
         return -1;
     }
     memcpy(name, text, length);
@@ -50,7 +51,8 @@ static int field_split(PyObject *object, char *name, grebe_query_field *out) {
 
 /* Compiles with fields. `fields` is a tuple. */
 static grebe_status fields_parse(grb_py_schema *state, PyObject *text,
-                                 PyObject *fields, grebe_parse_options *options,
+                                 PyObject *fields,
+                                 grebe_parse_options *options,
                                  grebe_query **out, grebe_error *err) {
     grebe_status status = GREBE_TYPE;
     Py_ssize_t count = PyTuple_GET_SIZE(fields), size;
@@ -141,8 +143,7 @@ static PyObject *text_compile(grb_py_schema *state, PyObject *text,
 }
 
 PyObject *grb_py_query_of(grb_py_schema *state, PyObject *object,
-                          PyObject *fields, grebe_operator op,
-                          int forgiving) {
+                          PyObject *fields, grebe_operator op, int forgiving) {
     if (object == Py_None) return NULL;
     if (PyUnicode_Check(object)) {
         PyObject *tuple = NULL;
@@ -207,7 +208,8 @@ PyObject *grb_py_query_text(PyObject *module, PyObject *object) {
 
 static PyObject *query_wrap(grebe_status status, grebe_query *query,
                             const grebe_error *err) {
-    if (status == GREBE_OK) return grb_py_handle_new(GRB_PY_QUERY, query, NULL);
+    if (status == GREBE_OK)
+        return grb_py_handle_new(GRB_PY_QUERY, query, NULL);
     grb_py_raise(err);
     return NULL;
 }

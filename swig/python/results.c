@@ -11,11 +11,10 @@
 #include "binding.h"
 
 typedef struct view {
-    PyObject_HEAD
-    grb_py_handle *hits; /* owned */
+    PyObject_HEAD grb_py_handle *hits; /* owned */
     const void *data;
     const char *format;
-    Py_ssize_t size;   /* of an item */
+    Py_ssize_t size; /* of an item */
     Py_ssize_t count;
 } view;
 
@@ -242,9 +241,9 @@ PyObject *grb_py_hits_facets(PyObject *module, PyObject *object) {
         PyObject *missing = Py_None;
         Py_INCREF(missing);
         if (PyObject_IsTrue(PyTuple_GET_ITEM(request, 6)) == 1)
-            Py_SETREF(missing, PyLong_FromUnsignedLongLong(
-                                   grebe_hits_facet_missing(hits->pointer,
-                                                            (size_t)i)));
+            Py_SETREF(missing,
+                      PyLong_FromUnsignedLongLong(
+                          grebe_hits_facet_missing(hits->pointer, (size_t)i)));
         if (rows && missing)
             row = PyTuple_Pack(3, PyTuple_GET_ITEM(request, 0), rows, missing);
         Py_XDECREF(rows);

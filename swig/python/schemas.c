@@ -172,8 +172,8 @@ int grb_py_field_read(PyObject *tuple, grebe_field *out, grebe_value *value) {
 /* Place of a word in a NULL-ended list; -1 with ValueError. */
 static int word_find(const char *option, PyObject *object,
                      const char *const *words) {
-    const char *given = PyUnicode_Check(object) ? PyUnicode_AsUTF8(object)
-                                                : NULL;
+    const char *given =
+        PyUnicode_Check(object) ? PyUnicode_AsUTF8(object) : NULL;
     for (int i = 0; given && words[i]; i++)
         if (strcmp(words[i], given) == 0) return i;
     PyErr_Clear();
@@ -216,9 +216,8 @@ int grb_py_options_read(PyObject *dict, grebe_open_options *out) {
     }
     for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
         PyObject *given = PyDict_GetItemString(dict, choices[i].name);
-        int place = given ? word_find(choices[i].name, given,
-                                      choices[i].words)
-                          : 0;
+        int place =
+            given ? word_find(choices[i].name, given, choices[i].words) : 0;
         if (place < 0) return -1;
         *choices[i].place = (unsigned)place;
     }

@@ -13,7 +13,7 @@
 
 #include <math.h>
 
-#define DOCS_RELEASE 2048u   /* from here on the GIL is given away */
+#define DOCS_RELEASE 2048u    /* from here on the GIL is given away */
 #define DOCS_INTERRUPT 20000u /* from here on Ctrl-C is looked for */
 #define FILTERS_MAX 64
 #define NS_A_SECOND 1e9
@@ -43,9 +43,9 @@ typedef struct searching {
     grb_py_handle *target; /* index or searcher; borrowed from the caller */
     grb_py_handle *schema; /* owned */
     PyObject *query;       /* owned handle or NULL */
-    PyObject *wheres[FILTERS_MAX];          /* owned handles */
+    PyObject *wheres[FILTERS_MAX]; /* owned handles */
     const grebe_query *filters[FILTERS_MAX];
-    PyObject *sort;        /* owned text or NULL */
+    PyObject *sort; /* owned text or NULL */
     grebe_facet_request *facets;
     grebe_highlight_request *highlights;
     uint64_t since;
@@ -87,8 +87,8 @@ static int where_add(searching *self, PyObject *object) {
     if (at == FILTERS_MAX)
         return grb_py_fail(GREBE_LIMIT, NULL, "where: more than %d filters",
                            FILTERS_MAX);
-    PyObject *query = grb_py_query_of(self->schema->state, object, NULL,
-                                      GREBE_OR, 0);
+    PyObject *query =
+        grb_py_query_of(self->schema->state, object, NULL, GREBE_OR, 0);
     if (!query) {
         if (!PyErr_Occurred())
             PyErr_SetString(PyExc_TypeError, "where holds str or Q, not None");
@@ -130,7 +130,8 @@ static int timeout_read(searching *self, PyObject *timeout) {
     double seconds = PyFloat_AsDouble(timeout);
     if (seconds == -1.0 && PyErr_Occurred()) return -1;
     if (!(seconds >= 0)) {
-        PyErr_SetString(PyExc_ValueError, "timeout is a number of seconds >= 0");
+        PyErr_SetString(PyExc_ValueError,
+                        "timeout is a number of seconds >= 0");
         return -1;
     }
     double ns = seconds * NS_A_SECOND;
@@ -142,8 +143,8 @@ static int total_read(searching *self, PyObject *total) {
     if (total == Py_None) return 0;
     if (PyUnicode_Check(total)) {
         if (PyUnicode_CompareWithASCIIString(total, "exact") == 0) return 0;
-        PyErr_Format(PyExc_ValueError, "total is \"exact\" or a number, not %R",
-                     total);
+        PyErr_Format(PyExc_ValueError,
+                     "total is \"exact\" or a number, not %R", total);
         return -1;
     }
     if (count_read("total", total, &self->request.total_max)) return -1;
@@ -238,9 +239,8 @@ static int query_read(searching *self, PyObject *const *args) {
     grebe_operator op;
     PyObject *fields = args[ARG_FIELDS];
     if (op_read(args[ARG_OP], &op)) return -1;
-    self->query =
-        grb_py_query_of(self->schema->state, args[ARG_QUERY],
-                        fields == Py_None ? NULL : fields, op, 1);
+    self->query = grb_py_query_of(self->schema->state, args[ARG_QUERY],
+                                  fields == Py_None ? NULL : fields, op, 1);
     if (self->query)
         self->request.query = ((grb_py_handle *)self->query)->pointer;
     return self->query || !PyErr_Occurred() ? 0 : -1;
@@ -324,10 +324,9 @@ static grebe_status search_run(searching *self, grebe_hits **out,
             if (grb_py_interrupt_arm(&interrupt, given)) return GREBE_MEMORY;
             self->request.cancel = interrupt.cancel;
         }
-        Py_BEGIN_ALLOW_THREADS
-        status = request_run(self, out, err);
-        Py_END_ALLOW_THREADS
-        if (!grb_py_interrupt_disarm(&interrupt)) return status;
+        Py_BEGIN_ALLOW_THREADS status = request_run(self, out, err);
+        Py_END_ALLOW_THREADS if (!grb_py_interrupt_disarm(
+                                     &interrupt)) return status;
         if (PyErr_CheckSignals()) {
             if (status == GREBE_OK) grebe_hits_release(*out);
             return GREBE_CANCELLED;
@@ -399,7 +398,8 @@ done:
 }
 
 static PyObject *explanation(grebe_searcher *searcher,
-                             const grebe_query *query, const grebe_value *key) {
+                             const grebe_query *query,
+                             const grebe_value *key) {
     grebe_error err;
     size_t size = 4096, needed = 0;
     PyObject *result = NULL;

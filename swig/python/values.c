@@ -14,13 +14,20 @@
 
 static const char *kind_name(grebe_kind kind) {
     switch (kind) {
-    case GREBE_TEXT: return "str";
-    case GREBE_KEYWORD: return "str";
-    case GREBE_INT: return "int";
-    case GREBE_DOUBLE: return "int or float";
-    case GREBE_BOOL: return "bool";
-    case GREBE_DATETIME: return "aware datetime, date, int or ISO 8601 str";
-    case GREBE_BYTES: return "bytes-like";
+    case GREBE_TEXT:
+        return "str";
+    case GREBE_KEYWORD:
+        return "str";
+    case GREBE_INT:
+        return "int";
+    case GREBE_DOUBLE:
+        return "int or float";
+    case GREBE_BOOL:
+        return "bool";
+    case GREBE_DATETIME:
+        return "aware datetime, date, int or ISO 8601 str";
+    case GREBE_BYTES:
+        return "bytes-like";
     }
     return "value";
 }
@@ -43,10 +50,9 @@ int grb_py_text_read(PyObject *object, const char *field, const char **bytes,
     }
     if (!PyErr_ExceptionMatches(PyExc_UnicodeEncodeError)) return -1;
     PyErr_Clear();
-    return grb_py_fail(GREBE_DOCUMENT, field,
-                       "%s%s%s holds a lone surrogate and is no UTF-8",
-                       field ? "field '" : "text", field ? field : "",
-                       field ? "'" : "");
+    return grb_py_fail(
+        GREBE_DOCUMENT, field, "%s%s%s holds a lone surrogate and is no UTF-8",
+        field ? "field '" : "text", field ? field : "", field ? "'" : "");
 }
 
 /* An int or what says __index__ of itself (numpy's integers do). */
@@ -141,7 +147,8 @@ int grb_py_value_read(PyObject *object, grebe_kind kind, const char *field,
         if (!PyUnicode_Check(object)) return kind_refuse(object, kind, field);
         return grb_py_text_read(object, field, &out->as.text.bytes,
                                 &out->as.text.size);
-    case GREBE_INT: return int_field_read(object, field, &out->as.integer);
+    case GREBE_INT:
+        return int_field_read(object, field, &out->as.integer);
     case GREBE_DOUBLE:
         return float_field_read(object, field, &out->as.number);
     case GREBE_BOOL:
@@ -226,10 +233,14 @@ PyObject *grb_py_value_write(const grebe_value *value) {
     case GREBE_KEYWORD:
         return PyUnicode_DecodeUTF8(value->as.text.bytes,
                                     (Py_ssize_t)value->as.text.size, NULL);
-    case GREBE_INT: return PyLong_FromLongLong(value->as.integer);
-    case GREBE_DOUBLE: return PyFloat_FromDouble(value->as.number);
-    case GREBE_BOOL: return PyBool_FromLong(value->as.boolean);
-    case GREBE_DATETIME: return grb_py_date_write(value->as.integer);
+    case GREBE_INT:
+        return PyLong_FromLongLong(value->as.integer);
+    case GREBE_DOUBLE:
+        return PyFloat_FromDouble(value->as.number);
+    case GREBE_BOOL:
+        return PyBool_FromLong(value->as.boolean);
+    case GREBE_DATETIME:
+        return grb_py_date_write(value->as.integer);
     case GREBE_BYTES:
         return PyBytes_FromStringAndSize(value->as.text.bytes,
                                          (Py_ssize_t)value->as.text.size);

@@ -54,8 +54,8 @@ size_t grb_py_document_size(const grebe_document *document) {
 }
 
 static grebe_status document_add(grb_py_handle *index,
-                                 const grebe_document *document,
-                                 int overwrite, grebe_error *err) {
+                                 const grebe_document *document, int overwrite,
+                                 grebe_error *err) {
     grebe_status status;
     size_t size = grb_py_document_size(document);
     index->taken_in += size;
@@ -63,10 +63,9 @@ static grebe_status document_add(grb_py_handle *index,
     if (size < SIZE_LARGE && index->taken_in < TAKEN_LARGE &&
         index->docs_taken < DOCS_LARGE && !grb_py_must_release())
         return grebe_index_add(index->pointer, document, overwrite, err);
-    Py_BEGIN_ALLOW_THREADS
-    status = grebe_index_add(index->pointer, document, overwrite, err);
-    Py_END_ALLOW_THREADS
-    return status;
+    Py_BEGIN_ALLOW_THREADS status =
+        grebe_index_add(index->pointer, document, overwrite, err);
+    Py_END_ALLOW_THREADS return status;
 }
 
 /* add(index, mapping, overwrite) */
@@ -108,8 +107,8 @@ PyObject *grb_py_get(PyObject *module, PyObject *const *args,
     grb_py_handle *self = (grb_py_handle *)args[0];
     int searcher = PyObject_TypeCheck(args[0], grb_py_handle_type) &&
                    self->kind == GRB_PY_SEARCHER;
-    self = grb_py_handle_of(args[0],
-                            searcher ? GRB_PY_SEARCHER : GRB_PY_INDEX);
+    self =
+        grb_py_handle_of(args[0], searcher ? GRB_PY_SEARCHER : GRB_PY_INDEX);
     if (!self || grb_py_key_read(args[1], &key)) return NULL;
     grb_py_handle *schema = self->schema;
     Py_INCREF(schema);
@@ -117,14 +116,12 @@ PyObject *grb_py_get(PyObject *module, PyObject *const *args,
     grebe_document *document = grb_py_document_lend(schema->state);
     if (!document) goto done;
     if (searcher) {
-        status = grebe_searcher_get(self->pointer, &key, document, &found,
-                                    &err);
+        status =
+            grebe_searcher_get(self->pointer, &key, document, &found, &err);
     } else if (!grb_py_must_release()) {
-        status =
-            grebe_index_get(self->pointer, &key, document, &found, &err);
+        status = grebe_index_get(self->pointer, &key, document, &found, &err);
     } else {
-        Py_BEGIN_ALLOW_THREADS
-        status =
+        Py_BEGIN_ALLOW_THREADS status =
             grebe_index_get(self->pointer, &key, document, &found, &err);
         Py_END_ALLOW_THREADS
     }
@@ -161,11 +158,9 @@ PyObject *grb_py_commit(PyObject *module, PyObject *const *args,
         status = grebe_index_commit(index->pointer, GREBE_SOFT, &info, &err);
     } else {
         grb_py_work_begin();
-        Py_BEGIN_ALLOW_THREADS
-        status = grebe_index_commit(index->pointer, (grebe_commit_kind)kind,
-                                    &info, &err);
-        Py_END_ALLOW_THREADS
-        grb_py_work_end();
+        Py_BEGIN_ALLOW_THREADS status = grebe_index_commit(
+            index->pointer, (grebe_commit_kind)kind, &info, &err);
+        Py_END_ALLOW_THREADS grb_py_work_end();
     }
     if (status == GREBE_OK) return grb_py_commit_info(&info);
     grb_py_raise(&err);
@@ -196,9 +191,9 @@ int grb_py_writing_init(PyObject *module) {
 }
 
 PyObject *grb_py_commit_info(const grebe_commit_info *info) {
-    const uint64_t numbers[] = {info->number, info->generation, info->added,
-                                info->deleted, info->bytes, info->syncs,
-                                info->ns, info->segments};
+    const uint64_t numbers[] = {info->number,  info->generation, info->added,
+                                info->deleted, info->bytes,      info->syncs,
+                                info->ns,      info->segments};
     PyObject *made = PyStructSequence_New(info_type);
     for (int i = 0; made && i < 8; i++) {
         PyObject *number = PyLong_FromUnsignedLongLong(numbers[i]);
@@ -214,21 +209,27 @@ PyObject *grb_py_commit_info(const grebe_commit_info *info) {
 }
 
 PyObject *grb_py_stats(const grebe_index_stats *stats) {
-#define ROW(name) {#name, stats->name}
+#define ROW(name) \
+    { #name, stats->name }
     const struct {
         const char *name;
         uint64_t value;
     } rows[] = {
-        ROW(docs),           ROW(docs_deleted),   ROW(segments),
-        ROW(memory_segments), ROW(commit_number), ROW(pending),
-        ROW(adds),           ROW(deletes),        ROW(soft_commits),
-        ROW(hard_commits),   ROW(freezes),        ROW(merges),
-        ROW(failures),       ROW(syncs),          ROW(bytes_written),
-        ROW(bytes_indexed),  ROW(tokens),         ROW(terms_skipped),
-        ROW(searches),       ROW(blocks_decoded), ROW(stored_blocks),
-        ROW(memory_bytes),   ROW(analyse_ns),     ROW(append_ns),
-        ROW(soft_commit_ns), ROW(hard_commit_ns), ROW(freeze_ns),
-        ROW(merge_ns),       ROW(search_ns),
+        ROW(docs),           ROW(docs_deleted),
+        ROW(segments),       ROW(memory_segments),
+        ROW(commit_number),  ROW(pending),
+        ROW(adds),           ROW(deletes),
+        ROW(soft_commits),   ROW(hard_commits),
+        ROW(freezes),        ROW(merges),
+        ROW(failures),       ROW(syncs),
+        ROW(bytes_written),  ROW(bytes_indexed),
+        ROW(tokens),         ROW(terms_skipped),
+        ROW(searches),       ROW(blocks_decoded),
+        ROW(stored_blocks),  ROW(memory_bytes),
+        ROW(analyse_ns),     ROW(append_ns),
+        ROW(soft_commit_ns), ROW(hard_commit_ns),
+        ROW(freeze_ns),      ROW(merge_ns),
+        ROW(search_ns),
     };
 #undef ROW
     PyObject *dict = PyDict_New();

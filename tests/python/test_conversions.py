@@ -6,11 +6,10 @@ import math
 from collections import ChainMap, OrderedDict
 from types import MappingProxyType
 
+import grebe
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-import grebe
 
 UTC = dt.timezone.utc
 
@@ -166,7 +165,9 @@ DATES = [
         "1969-12-31T23:59:59.999Z",
     ),
     (
-        dt.datetime(2024, 6, 1, tzinfo=dt.timezone(dt.timedelta(hours=-5, minutes=-30))),
+        dt.datetime(
+            2024, 6, 1, tzinfo=dt.timezone(dt.timedelta(hours=-5, minutes=-30))
+        ),
         "2024-06-01T05:30:00Z",
     ),
 ]

@@ -4,9 +4,8 @@ import pickle
 import re
 from pathlib import Path
 
-import pytest
-
 import grebe
+import pytest
 
 KIN = {
     "SchemaError": ValueError,

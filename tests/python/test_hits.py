@@ -2,9 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-import pytest
-
 import grebe
+import pytest
 
 Q = grebe.Q
 

@@ -11,10 +11,9 @@ import threading
 import time
 import warnings
 
+import grebe
 import grebe_core
 import pytest
-
-import grebe
 
 Q = grebe.Q
 
@@ -230,7 +229,21 @@ def test_no_call_of_the_private_module_crashes(schema, tmp_path, monkeypatch):
     ix.add({"id": "1", "title": "old"})
     ix.commit()
     hits = ix.search("old")
-    values = [None, ix._h, hits, Q.all(), 0, -1, 2**70, "id", "\ud800", b"x", (), [], {}]
+    values = [
+        None,
+        ix._h,
+        hits,
+        Q.all(),
+        0,
+        -1,
+        2**70,
+        "id",
+        "\ud800",
+        b"x",
+        (),
+        [],
+        {},
+    ]
     calls = [
         getattr(grebe_core, name)
         for name in dir(grebe_core)
@@ -271,9 +284,7 @@ class TestThreads:
             except BaseException as error:
                 errors.append(error)
 
-        threads = [
-            threading.Thread(target=guarded, args=(i,)) for i in range(count)
-        ]
+        threads = [threading.Thread(target=guarded, args=(i,)) for i in range(count)]
         for thread in threads:
             thread.start()
         for thread in threads:

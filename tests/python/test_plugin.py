@@ -5,9 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 import grebe
+import pytest
 
 TEMPLATE = """
 import grebe, pytest
@@ -99,7 +98,9 @@ CONFIG = HERE.parents[1] / "pyproject.toml"
 
 
 def tool(name, *arguments, cwd):
-    found = shutil.which(name) or shutil.which(name, path=str(Path(sys.executable).parent))
+    found = shutil.which(name) or shutil.which(
+        name, path=str(Path(sys.executable).parent)
+    )
     if found is None:
         pytest.skip(f"{name} is not installed")
     return subprocess.run(
@@ -152,10 +153,14 @@ def test_a_user_of_the_types_is_checked(tmp_path, monkeypatch):
         "    info: grebe.CommitInfo = ix.commit()\n"
         "    t: list[grebe.Token] = ix.analyze('title', 'x')\n"
     )
-    result = tool("mypy", "--strict", "--cache-dir", str(tmp_path), "user.py", cwd=tmp_path)
+    result = tool(
+        "mypy", "--strict", "--cache-dir", str(tmp_path), "user.py", cwd=tmp_path
+    )
     assert result.returncode == 0, result.stdout
     (tmp_path / "user.py").write_text("import grebe\ngrebe.key('float')\n")
-    result = tool("mypy", "--strict", "--cache-dir", str(tmp_path), "user.py", cwd=tmp_path)
+    result = tool(
+        "mypy", "--strict", "--cache-dir", str(tmp_path), "user.py", cwd=tmp_path
+    )
     assert result.returncode == 1
 
 
@@ -166,9 +171,13 @@ def test_every_function_is_wrapped_or_said_not_to_be():
     import re
 
     headers = (HERE.parents[1] / "core" / "include" / "grebe").glob("*.h")
-    text = "\n".join(re.sub(r"/\*.*?\*/", "", h.read_text(), flags=re.S) for h in headers)
+    text = "\n".join(
+        re.sub(r"/\*.*?\*/", "", h.read_text(), flags=re.S) for h in headers
+    )
     public = set(re.findall(r"GREBE_API[^;(]*?(grebe_\w+)\(", text))
-    sources = "\n".join(p.read_text() for p in (SWIG / "python").iterdir() if p.is_file())
+    sources = "\n".join(
+        p.read_text() for p in (SWIG / "python").iterdir() if p.is_file()
+    )
     shared = (SWIG / "grebe.i").read_text()
     ignored = set(re.findall(r"%ignore (\w+);", sources + shared))
     listed = {}

@@ -2,9 +2,8 @@
 
 import datetime as dt
 
-import pytest
-
 import grebe
+import pytest
 
 Q = grebe.Q
 
@@ -223,9 +222,7 @@ class TestQueries:
             (Q.bool(must_not=Q.all()), []),
             (Q.bool(must=Q.all(), must_not=[Q.term("tags", "sea")]), ["3", "4"]),
             (
-                Q.bool(
-                    should=[Q.term("tags", "sea"), Q.term("tags", "man")], mm=2
-                ),
+                Q.bool(should=[Q.term("tags", "sea"), Q.term("tags", "man")], mm=2),
                 ["1"],
             ),
             (Q.bool(filter=Q.term("tags", "sea")), ["1", "2"]),

@@ -1,8 +1,7 @@
 """add_many and its report, commits, batches, going back, schemas."""
 
-import pytest
-
 import grebe
+import pytest
 
 Q = grebe.Q
 
@@ -58,7 +57,9 @@ class TestAddMany:
         assert ix.get("2") == {"id": "2", "title": "t"}
         assert ix.add_many([{"id": "3"}], ignore_unknown=True) == []
 
-    @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, StopAsyncIteration])
+    @pytest.mark.parametrize(
+        "error", [RuntimeError, KeyboardInterrupt, StopAsyncIteration]
+    )
     def test_what_a_generator_raises_passes_on_and_what_it_gave_stays(self, ix, error):
         def rows():
             yield {"id": "1"}

@@ -1,13 +1,13 @@
 """Grebe: full-text search inside your process.
 
-    import grebe
+import grebe
 
-    schema = grebe.Schema(id=grebe.key(), title=grebe.text("en"))
-    with grebe.open("books", schema) as ix:
-        ix.add({"id": "1", "title": "The Old Man and the Sea"})
-        ix.commit(soft=True)
-        for hit in ix.search("old sea"):
-            print(hit.id, hit.score, hit["title"])
+schema = grebe.Schema(id=grebe.key(), title=grebe.text("en"))
+with grebe.open("books", schema) as ix:
+    ix.add({"id": "1", "title": "The Old Man and the Sea"})
+    ix.commit(soft=True)
+    for hit in ix.search("old sea"):
+        print(hit.id, hit.score, hit["title"])
 """
 
 import grebe_core as _core

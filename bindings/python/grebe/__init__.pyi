@@ -13,6 +13,7 @@ from datetime import date as _date
 from datetime import datetime as _datetime
 from types import TracebackType
 from typing import Any, Final, Literal, SupportsIndex, final, overload
+
 from typing_extensions import Self, TypeAlias
 
 _Path: TypeAlias = str | bytes | os.PathLike[str] | os.PathLike[bytes]

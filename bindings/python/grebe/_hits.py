@@ -239,10 +239,7 @@ class Hits(core.handle):
             cells = [f"{hit.score:.4g}"] + [str(hit.get(n, ""))[:200] for n in names]
             rows.append("".join(f"<td>{escape(cell)}</td>" for cell in cells))
         body = "".join(f"<tr>{row}</tr>" for row in rows)
-        return (
-            f"<p>{len(self)} of {self.total}</p>"
-            f"<table><tr>{head}</tr>{body}</table>"
-        )
+        return f"<p>{len(self)} of {self.total}</p><table><tr>{head}</tr>{body}</table>"
 
 
 Sequence.register(Hits)

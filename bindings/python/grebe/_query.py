@@ -118,9 +118,7 @@ class Q(core.handle):
         if mine == sign:
             return clauses
         if sign == "&":
-            return (
-                [(core.MUST_NOT, clauses)] if mine == "~" else [(core.MUST, self)]
-            )
+            return [(core.MUST_NOT, clauses)] if mine == "~" else [(core.MUST, self)]
         return [(core.SHOULD, self)]
 
     def _joined(self, other, sign):

@@ -24,7 +24,8 @@ _SHOWN = 5
 def grebe_template():
     """The filled index; override it."""
     pytest.fail(
-        "override the session fixture `grebe_template`: it returns a filled grebe.Index",
+        "override the session fixture `grebe_template`: "
+        "it returns a filled grebe.Index",
         pytrace=False,
     )
 

@@ -1,8 +1,9 @@
 from collections.abc import Generator
 from typing import Any
 
-import grebe
 import pytest
+
+import grebe
 
 @pytest.fixture(scope="session")
 def grebe_template() -> grebe.Index: ...

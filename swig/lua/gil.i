@@ -1,0 +1,1 @@
+/* lua/gil.i - nothing to give away: a Lua state belongs to one thread. */
