@@ -11,11 +11,11 @@
 
 static grebe_status hit_check(const grebe_hits *hits, uint64_t i,
                               grebe_error *err) {
-    if (GRB_UNLIKELY(grb_forked()))
-        return grb_error(err, GREBE_FORKED,
-                         "hits: they belong to the parent of this process");
     if (!hits)
         return grb_error(err, GREBE_ARGUMENT, "hits: NULL is not allowed");
+    if (GRB_UNLIKELY(grb_snapshot_foreign(hits->snapshot)))
+        return grb_error(err, GREBE_FORKED,
+                         "hits: they belong to the parent of this process");
     if (i >= hits->count)
         return grb_error(
             err, GREBE_ARGUMENT, "hits: there is no hit %llu of %llu",
@@ -59,7 +59,7 @@ grebe_status grebe_hits_key(const grebe_hits *hits, uint64_t i,
 }
 
 const int64_t *grebe_hits_int_keys(const grebe_hits *hits) {
-    if (!hits || grb_forked()) return NULL;
+    if (!hits || grb_snapshot_foreign(hits->snapshot)) return NULL;
     const grebe_schema *schema = hits->snapshot->schema;
     if (schema->key == GREBE_NO_FIELD ||
         schema->fields[schema->key].kind != GREBE_INT)
@@ -104,7 +104,7 @@ uint64_t grebe_hits_facet_size(const grebe_hits *hits, size_t facet) {
 grebe_status grebe_hits_facet(const grebe_hits *hits, size_t facet, uint64_t i,
                               grebe_value *value, uint64_t *count,
                               grebe_error *err) {
-    if (GRB_UNLIKELY(grb_forked()))
+    if (hits && grb_snapshot_foreign(hits->snapshot))
         return grb_error(err, GREBE_FORKED,
                          "hits: they belong to the parent of this process");
     if (i >= grebe_hits_facet_size(hits, facet))
@@ -122,7 +122,9 @@ uint64_t grebe_hits_facet_missing(const grebe_hits *hits, size_t facet) {
 }
 
 const char *grebe_hits_cursor(const grebe_hits *hits) {
-    return hits && !grb_forked() ? grb_hits_cursor_read(hits) : NULL;
+    return hits && !grb_snapshot_foreign(hits->snapshot)
+               ? grb_hits_cursor_read(hits)
+               : NULL;
 }
 
 grebe_hits *grebe_hits_acquire(grebe_hits *hits) {
@@ -134,6 +136,7 @@ void grebe_hits_release(grebe_hits *hits) {
     if (!hits ||
         atomic_fetch_sub_explicit(&hits->refs, 1, memory_order_acq_rel) != 1)
         return;
-    grb_hits_free(hits);
     grb_handle_died();
+    /* Locks may be held for ever in a forked child: it frees nothing. */
+    if (!grb_snapshot_foreign(hits->snapshot)) grb_hits_free(hits);
 }

@@ -252,12 +252,12 @@ done:
 grebe_status grebe_searcher_search(grebe_searcher *searcher,
                                    const grebe_search_request *request,
                                    grebe_hits **out, grebe_error *err) {
-    if (GRB_UNLIKELY(grb_forked()))
+    if (!searcher || !request || !out)
+        return grb_error(err, GREBE_ARGUMENT, "search: NULL is not allowed");
+    if (GRB_UNLIKELY(grb_snapshot_foreign(searcher->snapshot)))
         return grb_error(err, GREBE_FORKED,
                          "search: the searcher belongs to the parent of this "
                          "process");
-    if (!searcher || !request || !out)
-        return grb_error(err, GREBE_ARGUMENT, "search: NULL is not allowed");
     *out = NULL;
     return grb_search(searcher, request, out, err);
 }
@@ -267,10 +267,6 @@ grebe_status grebe_cancel_new(grebe_cancel **out, grebe_error *err) {
     if (!out)
         return grb_error(err, GREBE_ARGUMENT, "cancel: NULL is not allowed");
     *out = NULL;
-    if (GRB_UNLIKELY(grb_forked()))
-        return grb_error(err, GREBE_FORKED,
-                         "cancel: the library belongs to the parent of this "
-                         "process");
     grebe_cancel *cancel = grb_alloc(&grb_allocator_malloc, sizeof *cancel);
     if (!cancel) return grb_error_memory(err, sizeof *cancel);
     atomic_init(&cancel->set, 0);

@@ -12,12 +12,12 @@
 
 static grebe_status call_check(const grebe_searcher *searcher, bool arguments,
                                grebe_error *err) {
-    if (GRB_UNLIKELY(grb_forked()))
+    if (!searcher || !arguments)
+        return grb_error(err, GREBE_ARGUMENT, "NULL is not allowed");
+    if (GRB_UNLIKELY(grb_snapshot_foreign(searcher->snapshot)))
         return grb_error(err, GREBE_FORKED,
                          "the searcher belongs to the parent of this "
                          "process");
-    if (!searcher || !arguments)
-        return grb_error(err, GREBE_ARGUMENT, "NULL is not allowed");
     return GREBE_OK;
 }
 
@@ -43,11 +43,13 @@ void grebe_searcher_release(grebe_searcher *searcher) {
     if (!searcher || atomic_fetch_sub_explicit(&searcher->refs, 1,
                                                memory_order_acq_rel) != 1)
         return;
+    grb_handle_died();
+    /* Locks may be held for ever in a forked child: it frees nothing. */
+    if (grb_snapshot_foreign(searcher->snapshot)) return;
     grb_counters *counters = searcher->counters;
     grb_snapshot_release(searcher->snapshot);
     grb_free(counters->allocator, searcher, sizeof *searcher);
     grb_counters_release(counters);
-    grb_handle_died();
 }
 
 /* Newest live document with the key; SCHEMA, DOCUMENT for a wrong one. */

@@ -220,6 +220,5 @@ static inline double grb_double_from_ordered(int64_t v) {
  * handle keeps the mark it was born under and is foreign where the marks
  * differ, while a child may open handles of its own. */
 uint32_t grb_process_mark(void); /* 0.3 ns */
-bool grb_forked(void);           /* this process is a child of fork */
 
 #endif

@@ -51,7 +51,3 @@ uint32_t grb_process_mark(void) {
     uint32_t now = atomic_load_explicit(mark, memory_order_relaxed);
     return GRB_LIKELY(now != 0) ? now : mark_renew();
 }
-
-bool grb_forked(void) {
-    return grb_process_mark() != 1;
-}

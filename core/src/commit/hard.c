@@ -99,48 +99,28 @@ done:
     return status;
 }
 
-/* The state just made durable becomes the one that rollback returns to. */
-static grebe_status hard_move(grb_writer *w, grebe_commit_kind kind,
-                              grebe_commit_info *info, grebe_error *err) {
-    grebe_status status;
-    grb_snapshot *s = NULL;
-    if (kind == GREBE_HARD) {
-        w->unpublished = true;
-        GRB_TRY(grb_publish_soft(w, info, err));
-        w->stats.soft_commits--;
-        s = grb_line_snapshot(w->line);
-    } else {
-        w->number++;
-        GRB_TRY(grb_publish_private(w, &s, err));
-        w->unpublished = true;
-        if (info) {
-            info->number = w->number;
-            info->added = w->added;
-            info->deleted = w->deleted;
-            info->segments = w->list->count;
-            info->generation =
-                w->durable ? grb_durable_generation(w->durable) : 0;
-            info->changed = 1;
-        }
+/* The header is reserved first: once the commit is durable nothing may fail,
+ * or memory and folder would disagree on it. */
+static grebe_status hard_commit(grb_writer *w, bool seen,
+                                grebe_commit_info *info, grebe_error *err) {
+    grb_snapshot *s;
+    if (!w->undurable) return seen ? grb_publish_soft(w, info, err) : GREBE_OK;
+    grebe_status status = grb_publish_reserve(w, &s, err);
+    if (status != GREBE_OK) return status;
+    status = make_durable(w, err);
+    if (status != GREBE_OK) {
+        grb_line_discard(w->line, s);
+        return status;
     }
+    grb_publish_slot(w, s, seen);
+    if (seen) grb_snapshot_acquire(s);
+    grb_commit_info_fill(w, true, info);
+    w->added = w->deleted = 0;
     w->undurable = false;
     grb_mark_drop(&w->hard);
     grb_mark_take(w, s, &w->hard);
-done:
-    return status;
-}
-
-static grebe_status hard_commit(grb_writer *w, grebe_commit_kind kind,
-                                grebe_commit_info *info, grebe_error *err) {
-    grebe_status status;
-    if (!w->undurable)
-        return kind == GREBE_HARD ? grb_publish_soft(w, info, err) : GREBE_OK;
-    if (w->durable) GRB_TRY(w->directory->ops->lock_check(w->directory, err));
-    GRB_TRY(make_durable(w, err));
-    GRB_TRY(hard_move(w, kind, info, err));
     w->stats.hard_commits++;
-done:
-    return status;
+    return GREBE_OK;
 }
 
 grebe_status grb_commit_now(grb_writer *w, grebe_commit_kind kind,
@@ -155,7 +135,7 @@ grebe_status grb_commit_now(grb_writer *w, grebe_commit_kind kind,
     if (kind == GREBE_SOFT)
         status = grb_publish_soft(w, info, err);
     else
-        status = hard_commit(w, kind, info, err);
+        status = hard_commit(w, kind == GREBE_HARD, info, err);
     uint64_t took = grb_clock_ns() - begun;
     if (kind == GREBE_SOFT)
         w->stats.soft_commit_ns += took;

@@ -13,13 +13,17 @@
 
 /* ---- publishing ---- */
 
-static grebe_status header_fill(grb_writer *w, uint64_t number,
-                                grb_snapshot **out, grebe_error *err) {
-    grb_snapshot *s = grb_line_slot(w->line);
-    if (!s)
-        return grb_error(err, GREBE_LIMIT,
-                         "no room for one more live snapshot: 65,532 are "
-                         "held, or memory is out");
+grebe_status grb_publish_reserve(grb_writer *w, grb_snapshot **out,
+                                 grebe_error *err) {
+    *out = grb_line_slot(w->line);
+    if (*out) return GREBE_OK;
+    return grb_error(err, GREBE_LIMIT,
+                     "no room for one more live snapshot: 65,532 are held, "
+                     "or memory is out");
+}
+
+/* The state of now as commit `number`; the epoch moves on. */
+static void header_fill(grb_writer *w, uint64_t number, grb_snapshot *s) {
     s->epoch = w->epoch++;
     s->number = number;
     s->live = w->live;
@@ -27,11 +31,10 @@ static grebe_status header_fill(grb_writer *w, uint64_t number,
     s->list = grb_list_acquire(w->list);
     s->schema = grb_schema_acquire(w->schema);
     if (w->growing) grb_memseg_bounds(w->growing, &s->growing);
-    *out = s;
-    return GREBE_OK;
 }
 
-static void info_fill(grb_writer *w, bool changed, grebe_commit_info *info) {
+void grb_commit_info_fill(grb_writer *w, bool changed,
+                          grebe_commit_info *info) {
     if (!info) return;
     info->number = w->number;
     info->generation = w->durable ? grb_durable_generation(w->durable) : 0;
@@ -41,19 +44,26 @@ static void info_fill(grb_writer *w, bool changed, grebe_commit_info *info) {
     info->changed = changed;
 }
 
+void grb_publish_slot(grb_writer *w, grb_snapshot *s, bool seen) {
+    header_fill(w, ++w->number, s);
+    if (seen)
+        grb_line_publish(w->line, s);
+    else
+        grb_line_private(w->line, s);
+    w->unpublished = !seen;
+}
+
 grebe_status grb_publish_soft(grb_writer *w, grebe_commit_info *info,
                               grebe_error *err) {
-    grb_snapshot *s = NULL;
+    grb_snapshot *s;
     if (!w->unpublished) {
-        info_fill(w, false, info);
+        grb_commit_info_fill(w, false, info);
         return GREBE_OK;
     }
-    grebe_status status = header_fill(w, w->number + 1, &s, err);
+    grebe_status status = grb_publish_reserve(w, &s, err);
     if (status != GREBE_OK) return status;
-    w->number++;
-    grb_line_publish(w->line, s);
-    w->unpublished = false;
-    info_fill(w, true, info);
+    grb_publish_slot(w, s, true);
+    grb_commit_info_fill(w, true, info);
     w->added = w->deleted = 0;
     w->stats.soft_commits++;
     return GREBE_OK;
@@ -61,9 +71,11 @@ grebe_status grb_publish_soft(grb_writer *w, grebe_commit_info *info,
 
 grebe_status grb_publish_private(grb_writer *w, grb_snapshot **out,
                                  grebe_error *err) {
-    grebe_status status = header_fill(w, w->number, out, err);
-    if (status == GREBE_OK) grb_line_private(w->line, *out);
-    return status;
+    grebe_status status = grb_publish_reserve(w, out, err);
+    if (status != GREBE_OK) return status;
+    header_fill(w, w->number, *out);
+    grb_line_private(w->line, *out);
+    return GREBE_OK;
 }
 
 grebe_status grb_writer_private(grb_writer *w, grb_snapshot **out,
@@ -76,9 +88,10 @@ grebe_status grb_writer_private(grb_writer *w, grb_snapshot **out,
 }
 
 grebe_status grb_publish_first(grb_writer *w, grebe_error *err) {
-    grb_snapshot *s = NULL;
-    grebe_status status = header_fill(w, w->number, &s, err);
+    grb_snapshot *s;
+    grebe_status status = grb_publish_reserve(w, &s, err);
     if (status != GREBE_OK) return status;
+    header_fill(w, w->number, s);
     grb_line_publish(w->line, s);
     w->unpublished = w->undurable = false;
     w->added = w->deleted = 0;

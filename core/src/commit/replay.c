@@ -130,9 +130,13 @@ static grebe_status leaf_load(grb_writer *w, const grb_state_segment *state,
     grb_segment_file_name(state->file_number, name);
     leaf->segment = segment_open_already(old, state->file_number);
     if (!leaf->segment)
-        GRB_TRY(grb_segfile_open(w->directory, name, w->uuid,
-                                 state->file_number, w->options.verify,
-                                 &leaf->segment, err));
+        status =
+            grb_segfile_open(w->directory, name, w->uuid, state->file_number,
+                             w->options.verify, &leaf->segment, err);
+    if (status == GREBE_NOT_FOUND)
+        status = grb_error_corrupt(err, name, GREBE_NO_OFFSET,
+                                   "the state names a file that is gone");
+    if (status != GREBE_OK) goto done;
     grb_segfile_bounds(leaf->segment, &leaf->bounds);
     if (leaf->bounds.max_doc != state->max_doc) {
         status =
@@ -213,41 +217,67 @@ static void list_swap(grb_writer *w, grb_list *list) {
     w->growing = list->growing ? list->leaves[list->count - 1].segment : NULL;
 }
 
-grebe_status grb_writer_refresh(grb_writer *w, bool *changed,
-                                grebe_error *err) {
+/* Loads what `fresh` found into an empty list; on failure all is as before. */
+static grebe_status refresh_load(grb_writer *w, grb_durable *fresh,
+                                 grebe_error *err) {
     grebe_status status;
-    grb_durable *fresh = NULL;
-    grb_list *old = NULL;
-    *changed = false;
-    GRB_TRY(grb_durable_changed(w->durable, changed, err));
-    if (!*changed) goto done;
-    GRB_TRY(grb_durable_open(w->directory, false, &fresh, err));
-    GRB_TRY(grb_stored_schema_settle(grb_durable_state(fresh)->schema, err));
+    grb_durable *before = w->durable;
+    grebe_schema *schema = w->schema;
+    grb_list *old = grb_list_acquire(w->list);
     grb_list *empty = grb_list_new(w->allocator, 0);
     if (!empty) {
-        status = grb_error_memory(err, sizeof *empty);
-        goto done;
+        grb_list_release(old);
+        return grb_error_memory(err, sizeof *empty);
     }
-    old = grb_list_acquire(w->list);
-    grb_durable *before = w->durable;
     list_swap(w, empty);
     w->durable = fresh;
-    grebe_schema *schema = w->schema;
     w->schema = grb_schema_acquire(grb_durable_state(fresh)->schema);
     status = grb_writer_load(w, old, err);
     if (status == GREBE_OK) status = grb_publish_first(w, err);
     if (status == GREBE_OK) {
         grb_schema_release(schema);
         grb_durable_close(before);
-        fresh = NULL;
-        goto done;
+    } else {
+        grb_schema_release(w->schema);
+        w->schema = schema;
+        w->durable = before;
+        list_swap(w, grb_list_acquire(old));
     }
-    grb_schema_release(w->schema);
-    w->schema = schema;
-    w->durable = before;
-    list_swap(w, grb_list_acquire(old));
-done:
     grb_list_release(old);
+    return status;
+}
+
+/* What fails while the writer at the other end writes a checkpoint is judged
+ * only after the root was looked at again. */
+static grebe_status refresh_once(grb_writer *w, bool *again,
+                                 grebe_error *err) {
+    grebe_status status;
+    grb_durable *fresh = NULL;
+    *again = false;
+    GRB_TRY(grb_durable_open(w->directory, false, &fresh, err));
+    GRB_TRY(grb_stored_schema_settle(grb_durable_state(fresh)->schema, err));
+    status = refresh_load(w, fresh, err);
+    if (status == GREBE_OK) return status;
+    *again = grb_reader_overtaken(fresh, status);
+done:
     if (fresh) grb_durable_close(fresh);
+    return status;
+}
+
+bool grb_reader_overtaken(grb_durable *d, grebe_status status) {
+    bool changed = false;
+    if (status == GREBE_CONFLICT) return true;
+    return status != GREBE_MEMORY &&
+           grb_durable_changed(d, &changed, NULL) == GREBE_OK && changed;
+}
+
+grebe_status grb_writer_refresh(grb_writer *w, bool *changed,
+                                grebe_error *err) {
+    bool again = true;
+    *changed = false;
+    grebe_status status = grb_durable_changed(w->durable, changed, err);
+    if (status != GREBE_OK || !*changed) return status;
+    for (int i = 0; again && i < GRB_READER_TRIES; i++)
+        status = refresh_once(w, &again, err);
     return status;
 }

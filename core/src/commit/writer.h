@@ -163,6 +163,14 @@ grebe_status grb_update_schema(grb_writer *w, grebe_schema *schema,
 
 /* ---- publish.c: commits that only publish, and going back ---- */
 
+/* A header for what is about to be published. LIMIT. */
+grebe_status grb_publish_reserve(grb_writer *w, grb_snapshot **out,
+                                 grebe_error *err);
+/* Fills it with the state of now under the next number, and publishes it if
+ * it is to be seen; cannot fail. */
+void grb_publish_slot(grb_writer *w, grb_snapshot *s, bool seen);
+void grb_commit_info_fill(grb_writer *w, bool changed,
+                          grebe_commit_info *info);
 /* Publishes what there is; the epoch moves on. */
 grebe_status grb_publish_soft(grb_writer *w, grebe_commit_info *info,
                               grebe_error *err);
@@ -221,6 +229,10 @@ grebe_status grb_stored_schema_settle(grebe_schema *schema, grebe_error *err);
  * (may be NULL). */
 grebe_status grb_writer_load(grb_writer *w, const grb_list *old,
                              grebe_error *err);
+/* Whether a reader's failure may come from a checkpoint that another process
+ * made meanwhile: then it starts over, a bounded number of times. */
+bool grb_reader_overtaken(grb_durable *d, grebe_status status);
+#define GRB_READER_TRIES 100
 /* A reading writer takes in a newer hard commit. */
 grebe_status grb_writer_refresh(grb_writer *w, bool *changed,
                                 grebe_error *err);

@@ -83,11 +83,11 @@ static grebe_status folder_open(opening *o, const char *path,
                                           o->options->store, writing && schema,
                                           &o->directory, err));
     o->directory->sync_off = o->options->durability == GREBE_DURABILITY_NONE;
+    /* Without a schema nothing may be made, not even the lock's file. */
+    if (writing && schema) GRB_TRY(o->directory->ops->lock(o->directory, err));
     GRB_TRY(grb_durable_exists(o->directory, &exists, err));
-    if (writing && (exists || schema)) {
+    if (writing && !schema && exists)
         GRB_TRY(o->directory->ops->lock(o->directory, err));
-        GRB_TRY(grb_durable_exists(o->directory, &exists, err));
-    }
     if (!exists) return durable_create(o, path, schema, err);
     GRB_TRY(grb_durable_open(o->directory, writing, &o->durable, err));
     GRB_TRY(schema_settle(o, schema, wider, err));
@@ -148,9 +148,10 @@ static grebe_status path_check(const char *path, grebe_error *err) {
                              : "the path is empty");
 }
 
-grebe_status grb_engine_open(const char *path, grebe_schema *schema,
-                             const grebe_open_options *options, grb_pool *pool,
-                             grb_engine **out, grebe_error *err) {
+static grebe_status engine_open_once(const char *path, grebe_schema *schema,
+                                     const grebe_open_options *options,
+                                     grb_pool *pool, grb_engine **out,
+                                     bool *again, grebe_error *err) {
     grebe_status status;
     static const grebe_open_options defaults;
     grb_writer *writer = NULL;
@@ -181,10 +182,24 @@ done:
         grb_writer_end(writer);
         grb_writer_release(writer);
     }
+    *again = status != GREBE_OK && o.durable &&
+             o.options->mode == GREBE_READ &&
+             grb_reader_overtaken(o.durable, status);
     opening_undo(&o);
     grb_schema_release(wider);
     grb_schema_release(o.schema);
     grb_pool_release(o.pool);
+    return status;
+}
+
+grebe_status grb_engine_open(const char *path, grebe_schema *schema,
+                             const grebe_open_options *options, grb_pool *pool,
+                             grb_engine **out, grebe_error *err) {
+    grebe_status status = GREBE_OK;
+    bool again = true;
+    for (int i = 0; again && i < GRB_READER_TRIES; i++)
+        status =
+            engine_open_once(path, schema, options, pool, out, &again, err);
     return status;
 }
 

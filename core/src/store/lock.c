@@ -12,7 +12,8 @@
  * Threads: any; one mutex around the table, never held across a blocking call
  * and taken around fork, so that a child finds it free.
  * Owns: lock_fd; `write.lock`:
- *   "pid N\nstart N\nhost NAME\n", not durable, not trusted.
+ *   "pid N\nstart N\nhost NAME\n", blanks up to 128 bytes, not durable, not
+ *   trusted; of one size, because cutting a file costs a flush on ext4.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -29,6 +30,7 @@
 
 #define LOCK_NAME "write.lock"
 #define LOCK_TEXT_SIZE 256
+#define LOCK_FILE_SIZE 128
 #define OWNER_WAIT_COUNT 20 /* ms for an owner to write its name */
 
 typedef struct lock_owner {
@@ -91,17 +93,36 @@ static void owner_read(int fd, lock_owner *owner) {
         memset(owner, 0, sizeof *owner);
 }
 
-/* Only a message hangs on this, so a full disk does not keep anyone out. */
-static void owner_write(int fd) {
-    char text[LOCK_TEXT_SIZE];
+/* This process's line for the file, made once a process. */
+static void owner_text(char text[LOCK_TEXT_SIZE]) {
+    static char kept[LOCK_TEXT_SIZE];
+    static pid_t kept_pid;
     lock_owner self;
-    owner_self(&self);
-    int size = snprintf(text, sizeof text,
-                        "pid %" PRId64 "\nstart %" PRIu64 "\nhost %s\n",
-                        self.pid, self.start, self.host);
-    if (ftruncate(fd, 0) != 0) return;
-    if (pwrite(fd, text, (size_t)size, 0) != size && ftruncate(fd, 0) != 0)
+    table_enter();
+    if (kept_pid != getpid()) {
+        owner_self(&self);
+        memset(kept, ' ', sizeof kept);
+        int size = snprintf(kept, sizeof kept,
+                            "pid %" PRId64 "\nstart %" PRIu64 "\nhost %s\n",
+                            self.pid, self.start, self.host);
+        kept[size] = ' ';
+        kept_pid = getpid();
+    }
+    memcpy(text, kept, LOCK_TEXT_SIZE);
+    table_leave();
+}
+
+/* Only a message hangs on this, so a full disk does not keep anyone out. A
+ * process that opens the folder again finds its own name there. */
+static void owner_write(int fd) {
+    char text[LOCK_TEXT_SIZE], old[LOCK_FILE_SIZE];
+    size_t got = 0;
+    owner_text(text);
+    if (grb_fd_read(fd, 0, old, sizeof old, &got) == 0 && got == sizeof old &&
+        memcmp(old, text, sizeof old) == 0)
         return;
+    ssize_t put = pwrite(fd, text, LOCK_FILE_SIZE, 0);
+    (void)put;
 }
 
 /* ---- messages ---- */
