@@ -96,6 +96,7 @@ int grb_lua_fail(lua_State *L, grebe_status status, const char *field,
 /* Raises unless at most `most` arguments came; fills up with nil. */
 void grb_lua_arguments(lua_State *L, const char *name, int most);
 int grb_lua_own_source(lua_State *L);
+int grb_lua_fail_call(lua_State *L);
 
 /* handles.c */
 void grb_lua_handles_open(lua_State *L);
@@ -133,6 +134,7 @@ int grb_lua_schema_fields(lua_State *L);
  * was anything. */
 int grb_lua_schema_refresh(lua_State *L, int at);
 int grb_lua_index_schema(lua_State *L);
+int grb_lua_schema_attach(lua_State *L);
 
 /* options.c: tables of named options, numbers, words. */
 /* Reads the table (or nil) at `at`: the value of names[i] goes to place

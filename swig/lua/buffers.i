@@ -77,6 +77,8 @@ GRB_GATHER(grebe_name_visit, grb_lua_visit_line, grb_lua_push_line)
 static const luaL_Reg calls_by_hand[] = {
     {"kind", grb_lua_kind_tables},
     {"own_source", grb_lua_own_source},
+    {"fail", grb_lua_fail_call},
+    {"schema_attach", grb_lua_schema_attach},
     {"close", grb_lua_close},
     {"closed", grb_lua_closed},
     {"index_close", grb_lua_index_close},

@@ -136,6 +136,13 @@ int grb_lua_fail(lua_State *L, grebe_status status, const char *field,
     return grb_lua_raise(L, &err);
 }
 
+/* fail(code, message): raised by the Lua side. */
+int grb_lua_fail_call(lua_State *L) {
+    lua_Integer code = luaL_checkinteger(L, 1);
+    return grb_lua_fail(L, (grebe_status)code, NULL, "%s",
+                        luaL_checkstring(L, 2));
+}
+
 void grb_lua_arguments(lua_State *L, const char *name, int most) {
     int count = lua_gettop(L);
     if (strncmp(name, "grebe_", 6) == 0) name += 6;

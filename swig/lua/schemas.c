@@ -182,3 +182,11 @@ int grb_lua_index_schema(lua_State *L) {
     lua_pushboolean(L, grb_lua_schema_refresh(L, 1));
     return 1;
 }
+
+/* schema_attach(schema): the same handle, ready to read texts for. */
+int grb_lua_schema_attach(lua_State *L) {
+    const grb_lua_handle *self = grb_lua_handle_of(L, 1, GRB_LUA_SCHEMA);
+    lua_settop(L, 1);
+    if (!self->schema) grb_lua_handle_attach(L, 1, 1);
+    return 1;
+}
