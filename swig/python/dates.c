@@ -12,6 +12,13 @@
 
 #include <datetime.h>
 
+#ifndef PyDateTime_DATE_GET_TZINFO /* new in 3.10 */
+#define PyDateTime_DATE_GET_TZINFO(object)                                    \
+    (((PyDateTime_DateTime *)(object))->hastzinfo                             \
+         ? ((PyDateTime_DateTime *)(object))->tzinfo                          \
+         : Py_None)
+#endif
+
 #define MS_A_DAY GRB_PY_MS_A_DAY
 
 static int dates_import(void) {
