@@ -250,6 +250,26 @@ static void a_closed_index_says_so_and_its_hits_live_on(void **unused) {
     }
 }
 
+static void an_empty_key_is_a_key(void **unused) {
+    (void)unused;
+    for (int where = 0; where < CASE_PLACES; where++) {
+        engine_case c;
+        case_open(&c, where);
+        case_add(&c, "", "first", "t", 1);
+        if (where == CASE_FROZEN) case_merge(&c);
+        case_add(&c, "", "second", "t", 2);
+        case_add(&c, "x", "third", "t", 3);
+        case_merge(&c);
+        case_commit(&c, GREBE_HARD);
+        assert_int_equal(case_count(&c), 2);
+        assert_string_equal(case_search(&c, "first"), "");
+        assert_int_equal(case_delete(&c, ""), 1);
+        case_commit(&c, GREBE_SOFT);
+        assert_int_equal(case_count(&c), 1);
+        case_close(&c);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(soft_commit_hides_nothing_added_before_it),
@@ -260,6 +280,7 @@ int main(void) {
         cmocka_unit_test(a_hard_commit_costs_one_sync),
         cmocka_unit_test(what_was_hard_committed_is_there_again),
         cmocka_unit_test(a_second_writer_is_refused_and_a_reader_follows),
+        cmocka_unit_test(an_empty_key_is_a_key),
         cmocka_unit_test(a_closed_index_says_so_and_its_hits_live_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

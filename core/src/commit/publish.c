@@ -140,29 +140,26 @@ static grebe_status leaf_again(grb_writer *w, const grb_snapshot *s,
  * the present one and took nothing since. */
 static grebe_status list_again(grb_writer *w, const grb_snapshot *s,
                                bool share, grb_list **out, grebe_error *err) {
-    uint32_t count = grb_snapshot_leaf_count(s), kept = 0;
+    uint32_t count = grb_snapshot_leaf_count(s);
     grb_list *list = grb_list_new(w->allocator, count);
     if (!list) return grb_error_memory(err, sizeof *list);
-    list->count = 0;
     for (uint32_t i = 0; i < count; i++) {
-        grb_leaf *leaf = &list->leaves[kept];
-        grebe_status status = leaf_again(w, s, i, share, leaf, err);
+        grb_leaf leaf;
+        grebe_status status = leaf_again(w, s, i, share, &leaf, err);
         if (status != GREBE_OK) {
-            list->count = kept;
-            grb_list_release(list);
+            grb_list_release(list); /* the rest of it is still zero */
             return status;
         }
-        kept++;
+        list->leaves[i] = leaf;
     }
-    list->count = kept;
-    if (share && s->list->growing && kept &&
-        w->growing == list->leaves[kept - 1].segment) {
+    if (share && s->list->growing && count &&
+        w->growing == list->leaves[count - 1].segment) {
         grb_bounds now;
         grb_memseg_peek(w->growing, &now);
         list->growing = now.max_doc == s->growing.max_doc;
         if (list->growing) {
-            grb_totals_release(list->leaves[kept - 1].bounds.totals);
-            list->leaves[kept - 1].bounds = (grb_bounds){0};
+            grb_totals_release(list->leaves[count - 1].bounds.totals);
+            list->leaves[count - 1].bounds = (grb_bounds){0};
         }
     }
     *out = list;

@@ -319,7 +319,7 @@ static grebe_status key_check(check *k, uint32_t doc, uint32_t *reached) {
     grb_arena_reset(&k->arena);
     GRB_TRY(grb_segfile_key_bytes(&k->f->base, doc, &k->arena, &key.bytes,
                                   &key.size, k->err));
-    if (key.size == 0) {
+    if (!key.bytes) {
         ++*reached;
         return GREBE_OK;
     }

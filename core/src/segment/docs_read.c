@@ -247,6 +247,8 @@ grebe_status grb_segfile_key_bytes(grb_segment *s, uint32_t doc,
     *size = 0;
     if (f->key_buckets == 0 || doc >= f->max_doc) return GREBE_OK;
     GRB_TRY(key_place(f, doc, arena, &at, size, err));
+    /* A file with keys has one for every document; "" is one of them. */
+    *bytes = (const uint8_t *)"";
     if (*size == 0) return GREBE_OK;
     GRB_TRY(
         grb_segfile_view(f, GRB_SECTION_KEYS, at, *size, arena, bytes, err));
@@ -285,7 +287,7 @@ grebe_status grb_segfile_key_newest(grb_segment *s, const grb_bounds *b,
     grb_segfile *f = (grb_segfile *)s;
     grb_arena arena;
     *doc = GRB_NO_DOC;
-    if (f->key_buckets == 0 || key->size == 0) return GREBE_OK;
+    if (f->key_buckets == 0) return GREBE_OK;
     uint64_t hash = grb_hash(key->bytes, key->size, f->seed);
     uint32_t at = grb_key_bucket(hash, f->key_buckets);
     grb_arena_init(&arena, f->base.allocator, 0);

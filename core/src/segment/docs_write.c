@@ -223,7 +223,7 @@ static grebe_status key_count(keys *k, uint32_t doc, const uint8_t *bytes,
                               uint32_t size) {
     if (doc == 0) k->size = size;
     k->fixed &= size == k->size;
-    k->key_count += size > 0;
+    k->key_count += bytes != NULL; /* "" is a key like any other */
     k->bytes += size;
     return GREBE_OK;
 }
@@ -308,7 +308,7 @@ done:
 static grebe_status key_insert(keys *k, uint32_t doc, const uint8_t *bytes,
                                uint32_t size) {
     grebe_status status = GREBE_OK;
-    if (size == 0) return GREBE_OK;
+    if (!bytes) return GREBE_OK;
     /* Looking at another key may reuse the memory of this one. */
     grb_buf_clear(&k->key);
     grb_buf_put(&k->key, bytes, size);
