@@ -34,21 +34,24 @@ def raw_syncs(folder: Path, count: int) -> list[float]:
 
 
 def commits(index: grebe.Index, sample: list[Document], soft: bool) -> None:
-    """Replaces one document, commits, finds it again; one round a document."""
+    """Replaces a document, commits, finds it; one round for each given."""
     adds, commits, finds, syncs = [], [], [], 0
     key = index.schema.key
+    verb = "replace" if key else "add"
     for document in sample:
         adds.append(timed(lambda: index.add(document)))
         infos: list[grebe.CommitInfo] = []
         commits.append(timed(lambda: infos.append(index.commit(soft=soft))))
         syncs += infos[0].syncs
-        query = grebe.Q.term(key, document[key]) if key else None
-        finds.append(timed(lambda: index.search(query, limit=1)))
+        if key:
+            query = grebe.Q.term(key, document[key])
+            finds.append(timed(lambda: index.search(query, limit=1)))
     kind = "soft" if soft else "hard"
     each = show.counted(round(syncs / len(sample), 2), "sync") + " each"
-    show.times(f"replace one document (before {kind})", adds)
+    show.times(f"{verb} one document (before {kind})", adds)
     show.times(f"{kind} commit", commits, each)
-    show.times("find it by its key", finds)
+    if finds:
+        show.times("find it by its key", finds)
 
 
 def wipes(index: grebe.Index, rounds: int) -> None:

@@ -56,7 +56,9 @@ def standard_library() -> None:
     entries = list(stdlib_docs.entries())
     with_text = sum("doc" in entry for entry in entries)
     took = show.seconds(time.perf_counter() - began)
-    show.note(f"  {len(entries):,} entries, {with_text:,} with text, collected in {took}")
+    show.note(
+        f"  {len(entries):,} entries, {with_text:,} with text, collected in {took}"
+    )
     with grebe.Index(stdlib_docs.SCHEMA) as index:
         fill(index, entries)
 
@@ -123,7 +125,8 @@ def packages(folder: Path) -> bool:
     show.note(f"  {len(documents):,} records read in {took}")
     with grebe.open(folder, debian_packages.SCHEMA) as index:
         fill(index, documents)
-        show.figure("the folder", show.size(folder_size(folder)), f"{len(index):,} keys")
+        disk = show.size(folder_size(folder))
+        show.figure("the folder", disk, f"{len(index):,} keys")
         search_packages(index)
 
         show.heading("4. What it costs there, in a folder")
@@ -137,14 +140,15 @@ def packages(folder: Path) -> bool:
 
 
 def own_file(path: Path, folder: Path) -> None:
-    show.heading(f"1. {path.name}: a schema guessed from its documents")
     documents = own_documents.read(path)
+    show.heading(f"1. {path.name}: a schema guessed from its documents")
     schema = own_documents.guess(documents)
     show.fields_of(schema)
     show.heading("2. In a folder")
     with grebe.open(folder, schema) as index:
         fill(index, own_documents.fitted(documents, schema))
-        show.figure("the folder", show.size(folder_size(folder)), f"{len(index):,} documents")
+        disk = show.size(folder_size(folder))
+        show.figure("the folder", disk, f"{len(index):,} documents")
         own_documents.search(index, documents)
         show.heading("3. What it costs there")
         show.times_head()
@@ -164,7 +168,7 @@ def main(arguments: list[str]) -> int:
         f"{platform.machine()}, {os.cpu_count()} cores. "
         "Every figure below is of this run."
     )
-    place = Path(tempfile.mkdtemp(prefix="grebe-demo-", dir=os.environ.get("GREBE_DEMO")))
+    place = Path(tempfile.mkdtemp(prefix="grebe-demo-"))
     try:
         if arguments:
             own_file(Path(arguments[0]), place / "index")

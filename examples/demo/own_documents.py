@@ -109,7 +109,8 @@ def _look(seen: Seen, values: list[Any]) -> None:
             words = value.lower().split()
             seen.words += len(words)
             seen.english += sum(word in ENGLISH for word in words)
-            seen.bytes_most = max(seen.bytes_most, len(value.encode("utf-8", "replace")))
+            size = len(value.encode("utf-8", "replace"))
+            seen.bytes_most = max(seen.bytes_most, size)
             seen.dates += WHEN.match(value) is not None
     seen.many = seen.many or sum(v is not ... for v in values) > 1
 
