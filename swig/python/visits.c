@@ -27,8 +27,9 @@ static grebe_status row_append(PyObject *list, PyObject *row) {
 
 grebe_status grb_py_visit_term(void *context, const char *bytes, size_t size,
                                uint64_t df) {
-    return row_append(context, Py_BuildValue("s#K", bytes, (Py_ssize_t)size,
-                                             (unsigned long long)df));
+    return row_append(context, /* the empty term may be no pointer */
+                      Py_BuildValue("s#K", size ? bytes : "", (Py_ssize_t)size,
+                                    (unsigned long long)df));
 }
 
 static PyStructSequence_Field token_fields[] = {

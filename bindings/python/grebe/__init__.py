@@ -104,7 +104,7 @@ def open(path, schema=None, *, mode="w", durability="full", add_fields=False, **
     schema = Schema._of(schema)
     options = {"mode": mode, "durability": durability, "add_fields": add_fields, **more}
     made = None if schema is None else schema._make()
-    return Index._wrap(_core.index_open(path, made, options))
+    return Index._wrap(_core.index_open(path, made, options), mode == "r")
 
 
 _OPTIONS = {"store", "verify", "merging", "memory_max", "docs_max", "deterministic"}

@@ -12,6 +12,7 @@ class _Readable:
     """What an Index and a Searcher have in common."""
 
     __slots__ = ()
+    _reads = False  # opened with mode "r": others may add fields
 
     def search(
         self,
@@ -58,6 +59,8 @@ class _Readable:
         value of another kind. ValueError, TypeError for arguments, LimitError
         beyond 10 million hits. Ctrl-C ends a long search within 100 ms.
         """
+        if self._reads:
+            self.refresh()
         return core.search(
             self._h,
             query,
@@ -90,6 +93,8 @@ class _Readable:
         An Index sees uncommitted work here, a Searcher what it was made on.
         DocumentError for a key of another type.
         """
+        if self._reads:
+            self.refresh()
         return core.get(self._h, key)
 
     def __contains__(self, key):
@@ -126,7 +131,7 @@ class Index(_Readable):
     taken before live on. In a forked child every call is ForkedError.
     """
 
-    __slots__ = ("_h", "_schema", "_path", "_unsaved", "__weakref__")
+    __slots__ = ("_h", "_schema", "_path", "_reads", "_unsaved", "_kin", "__weakref__")
 
     def __init__(self, schema, **options):
         """An index in memory. `options` as those of `grebe.open`."""
@@ -136,15 +141,17 @@ class Index(_Readable):
         self._fill(core.index_open(None, schema._make(), options or None))
 
     @classmethod
-    def _wrap(cls, handle):
+    def _wrap(cls, handle, reads=False):
         self = cls.__new__(cls)
-        self._fill(handle)
+        self._fill(handle, reads)
         return self
 
-    def _fill(self, handle):
+    def _fill(self, handle, reads=False):
+        self._reads = reads
         self._path = core.index_path(handle) or None
         self._schema = None
         self._unsaved = False
+        self._kin = ()
         self._h = handle
 
     def __del__(self):
@@ -283,8 +290,14 @@ class Index(_Readable):
         self._refresh_schema()
 
     def _refresh_schema(self):
+        """Takes in fields added or taken back, in the container's handles too."""
         core.schema_refresh(self._h)
         self._schema = None
+        for ref in self._kin:
+            index = ref()
+            if index is not None and index is not self and not index.closed:
+                core.schema_refresh(index._h)
+                index._schema = None
 
     # Going back
 
@@ -304,8 +317,7 @@ class Index(_Readable):
         if not isinstance(snapshot, Snapshot):
             raise TypeError(f"a Snapshot is wanted, not {type(snapshot).__name__}")
         core.index_restore(self._h, snapshot._h)
-        if self._schema is not None:
-            self._refresh_schema()
+        self._refresh_schema()
         self._unsaved = True
 
     def branch(self):
@@ -364,7 +376,10 @@ class Index(_Readable):
 
         Searches do it by themselves.
         """
-        return core.index_refresh(self._h)
+        changed = core.index_refresh(self._h)
+        if self._reads:
+            self._refresh_schema()
+        return changed
 
     def stats(self):
         """Counters since the index was opened and its present size, a dict."""
@@ -373,6 +388,8 @@ class Index(_Readable):
     @property
     def schema(self):
         """The Schema."""
+        if self._reads and self._h is not None:
+            self.refresh()
         if self._schema is None or self._h is None:
             self._schema = Schema._read(self._h)
         return self._schema

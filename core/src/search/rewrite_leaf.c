@@ -39,7 +39,7 @@ static grebe_status field_bind(grb_search_context *c, const char *name,
 }
 
 /* A value in the field's kind: text for text and keyword, whole numbers also
- * for doubles. */
+ * for doubles, and for dates as milliseconds since 1970. */
 static grebe_status value_bind(const grb_field *field,
                                const grebe_value *value, grebe_value *out,
                                grebe_error *err) {
@@ -51,6 +51,10 @@ static grebe_status value_bind(const grb_field *field,
     if (field->kind == GREBE_DOUBLE && value->kind == GREBE_INT) {
         out->kind = GREBE_DOUBLE;
         out->as.number = (double)value->as.integer;
+        return GREBE_OK;
+    }
+    if (field->kind == GREBE_DATETIME && value->kind == GREBE_INT) {
+        out->kind = GREBE_DATETIME;
         return GREBE_OK;
     }
     status = grb_error(
