@@ -5,16 +5,14 @@
 
 static grebe_error err;
 
-static void must(grebe_status status)
-{
+static void must(grebe_status status) {
     if (status != GREBE_OK) {
         fprintf(stderr, "%s: %s\n", grebe_status_word(status), err.message);
         exit(1);
     }
 }
 
-int main(void)
-{
+int main(void) {
     static const char *titles[] = {"The Old Man and the Sea",
                                    "Twenty Thousand Leagues under the Sea",
                                    "An Old-Fashioned Girl"};
