@@ -122,17 +122,29 @@ PyObject *grb_py_types_set(PyObject *module, PyObject *const *args,
     Py_RETURN_NONE;
 }
 
+/* An index looks at its writer for it, and another thread may hold that. */
+static grebe_schema *index_schema(grebe_index *index) {
+    grebe_schema *schema = NULL;
+    grebe_status status;
+    grebe_error err;
+    if (!grb_py_must_release()) {
+        status = grebe_index_schema(index, &schema, &err);
+    } else {
+        Py_BEGIN_ALLOW_THREADS status =
+            grebe_index_schema(index, &schema, &err);
+        Py_END_ALLOW_THREADS
+    }
+    if (status) grb_py_raise(&err);
+    return schema;
+}
+
 /* The schema of an index or a searcher: `known` again if it is the same. */
 static grb_py_handle *schema_ask(grb_py_kind kind, void *pointer,
                                  grb_py_handle *known) {
-    grebe_schema *schema = NULL;
-    grebe_error err;
-    if (kind == GRB_PY_SEARCHER) {
-        schema = grebe_searcher_schema(pointer);
-    } else if (grebe_index_schema(pointer, &schema, &err)) {
-        grb_py_raise(&err);
-        return NULL;
-    }
+    grebe_schema *schema = kind == GRB_PY_SEARCHER
+                               ? grebe_searcher_schema(pointer)
+                               : index_schema(pointer);
+    if (!schema) return NULL;
     if (known && known->pointer == schema) {
         grebe_schema_release(schema);
         Py_INCREF(known);

@@ -1,7 +1,7 @@
 /* python/results.c - what hits hold, as Python objects.
  *
- * Scores and integer keys are lent through the buffer protocol, so that numpy
- * takes a page of ten million in no time; a lender holds the hits. Stored
+ * Scores are lent through the buffer protocol, so that numpy takes a page of
+ * ten million in no time; a lender holds the hits. Stored
  * fields are read only when somebody asks for them.
  *
  * Invariant: a view keeps the hits it points into.

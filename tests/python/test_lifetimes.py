@@ -319,10 +319,11 @@ class TestThreads:
                 assert done == []
                 ix.add({"id": "b"})
 
-        def adding(how):
+        def working(how, writes):
             inside.wait(10)
             how()
-            done.append(1)
+            if writes:
+                done.append(1)
 
         ways = [
             lambda: ix.add({"id": "c"}),
@@ -330,8 +331,19 @@ class TestThreads:
             lambda: ix.delete("zzz"),
             lambda: ix.commit(soft=True),
         ]
+        looks = [
+            lambda: ix.get("a"),
+            lambda: ix.stats(),
+            lambda: ix.schema,
+            lambda: ix.snapshot().close(),
+            lambda: ix.searcher(uncommitted=True).close(),
+            lambda: ix.branch().close(),
+        ]
         threads = [threading.Thread(target=batching)]
-        threads += [threading.Thread(target=adding, args=(way,)) for way in ways]
+        threads += [threading.Thread(target=working, args=(way, True)) for way in ways]
+        threads += [
+            threading.Thread(target=working, args=(way, False)) for way in looks
+        ]
         for thread in threads:
             thread.start()
         inside.wait(10)

@@ -426,6 +426,23 @@ class TestContainers:
         with grebe.Container(tmp_path / "data") as box, box.core("a") as ix:
             assert len(ix) == 1
 
+    def test_fields_added_through_one_handle_are_known_to_the_others(self, schema):
+        with grebe.Container() as box:
+            one, two = box.core("a", schema), box.core("a")
+            one.add({"id": "0"})
+            one.commit()
+            with one.snapshot() as snapshot:
+                one.add_fields(lang=grebe.keyword())
+                two.add({"id": "1", "lang": "de"})
+                two.commit()
+                assert dict(one.search("lang:de")[0]) == {"id": "1", "lang": "de"}
+                assert "lang" in two.schema
+                one.restore(snapshot)
+            for ix in (one, two):
+                assert "lang" not in ix.schema
+                with pytest.raises(grebe.DocumentError):
+                    ix.add({"id": "2", "lang": "de"})
+
     def test_dropping_a_core_closes_its_handles(self, schema):
         with grebe.Container() as box:
             ix = box.core("a", schema)

@@ -32,8 +32,9 @@ class Container:
         schema = Schema._of(schema)
         made = None if schema is None else schema._make()
         index = Index._wrap(core.container_core(self._h, name, made))
-        self._given = [ref for ref in self._given if ref() is not None]
+        self._given[:] = [ref for ref in self._given if ref() is not None]
         self._given.append(weakref.ref(index))
+        index._kin = self._given
         return index
 
     def names(self):
@@ -74,7 +75,7 @@ class Container:
             index = ref()
             if index is not None:
                 index._h = None
-        self._given = []
+        self._given.clear()
 
     def __enter__(self):
         core.container_names(self._h)
