@@ -81,29 +81,51 @@ def phrase_frequency(doc: Doc, body: Tree) -> float:
     return sloppy_frequency(slots, body["slop"])
 
 
+EMPTY: Tree = {"empty": {}}  # stop words alone: vanishes from lists, else no hit
+
+
+def _kept(trees: list[Tree]) -> list[Tree]:
+    return [tree for tree in map(expand, trees) if tree != EMPTY]
+
+
+def _expand_bool(body: Tree) -> Tree:
+    lists = ("must", "should", "must_not", "filter")
+    made = {name: _kept(body.get(name, [])) for name in lists}
+    if any(body.get(name) for name in lists) and not any(made.values()):
+        return EMPTY
+    mm = body.get("mm", 0)
+    if sum(map(len, made.values())) == 1 and mm <= 1:
+        if made["should"] or (made["must"] and not mm):
+            return (made["should"] or made["must"])[0]  # one clause: itself
+    return {"bool": made | {"mm": mm}}
+
+
+def _expand_text(kind: str, body: Tree) -> Tree:
+    field = body["field"]
+    found = analyze(KINDS[field], body["text"])
+    terms = [{"term": {"field": field, "value": term}} for term, _ in found]
+    if len(terms) == 1:
+        return terms[0]
+    if not terms:
+        return EMPTY
+    if kind == "phrase":
+        return {"phrase": body | {"slots": found}}
+    return {"bool": {"must" if body.get("operator") == "and" else "should": terms}}
+
+
 def expand(tree: Tree) -> Tree:
     """The tree with `match` and `phrase` analysed, everything else as it is."""
     ((kind, body),) = tree.items()
     if kind in ("match", "phrase"):
-        field = body["field"]
-        found = analyze(KINDS[field], body["text"])
-        terms = [{"term": {"field": field, "value": term}} for term, _ in found]
-        if len(terms) == 1:
-            return terms[0]
-        if not terms:
-            return {"none": {}}
-        if kind == "phrase":
-            return {"phrase": body | {"slots": found}}
-        name = "must" if body.get("operator") == "and" else "should"
-        return {"bool": {name: terms}}
+        return _expand_text(kind, body)
     if kind == "bool":
-        lists = ("must", "should", "must_not", "filter")
-        made = {name: [expand(t) for t in body.get(name, ())] for name in lists}
-        return {"bool": made | {"mm": body.get("mm", 0)}}
+        return _expand_bool(body)
     if kind in ("boost", "const"):
-        return {kind: body | {"query": expand(body["query"])}}
+        inner = expand(body["query"])
+        return EMPTY if inner == EMPTY else {kind: body | {"query": inner}}
     if kind == "dismax":
-        return {kind: body | {"queries": [expand(t) for t in body["queries"]]}}
+        parts = _kept(body["queries"])
+        return {kind: body | {"queries": parts}} if parts else EMPTY
     return tree
 
 
@@ -152,7 +174,7 @@ def matcher(tree: Tree) -> Matcher:
     field = body.get("field")
     if kind == "all":
         return lambda d: True
-    if kind == "none":
+    if kind in ("none", "empty"):
         return lambda d: False
     if kind == "term":
         value = body["value"]
