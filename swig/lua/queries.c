@@ -91,11 +91,17 @@ static grebe_status text_parse(lua_State *L, const grb_lua_schema *schema,
     return status;
 }
 
-/* The handle that names the schema: an index, searcher, hits or schema. */
+/* The handle that has the schema: an index, a searcher, hits or a schema. */
 static grb_lua_handle *schema_holder(lua_State *L, int at) {
     grb_lua_handle *self = grb_lua_handle_test(L, at);
     if (self && self->schema && self->pointer) return self;
-    return grb_lua_handle_of(L, at, self ? self->kind : GRB_LUA_INDEX);
+    if (self && !self->pointer &&
+        (self->kind == GRB_LUA_INDEX || self->kind == GRB_LUA_SEARCHER ||
+         self->kind == GRB_LUA_HITS))
+        return grb_lua_handle_of(L, at, self->kind);
+    grb_lua_fail(L, GREBE_TYPE, NULL, "a schema or an index is wanted, not %s",
+                 grb_lua_type_name(L, at));
+    return NULL;
 }
 
 /* Keeps the query on top of the stack; `table` is where. */

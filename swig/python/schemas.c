@@ -194,6 +194,25 @@ static int count_read(const char *option, PyObject *object, uint64_t *out) {
     return -1;
 }
 
+/* An option misspelt must not be an option ignored. */
+static int options_check(PyObject *dict) {
+    static const char *const names[] = {
+        "mode",       "durability",    "store",      "verify",  "merging",
+        "add_fields", "deterministic", "memory_max", "docs_max"};
+    PyObject *name, *value;
+    Py_ssize_t at = 0;
+    while (PyDict_Next(dict, &at, &name, &value)) {
+        size_t i = 0, count = sizeof names / sizeof *names;
+        if (!PyUnicode_Check(name)) i = count;
+        while (i < count && PyUnicode_CompareWithASCIIString(name, names[i]))
+            i++;
+        if (i < count) continue;
+        PyErr_Format(PyExc_TypeError, "there is no option %R", name);
+        return -1;
+    }
+    return 0;
+}
+
 int grb_py_options_read(PyObject *dict, grebe_open_options *out) {
     static const char *const modes[] = {"w", "r", NULL};
     static const char *const durabilities[] = {"full", "none", NULL};
@@ -214,6 +233,7 @@ int grb_py_options_read(PyObject *dict, grebe_open_options *out) {
         PyErr_SetString(PyExc_TypeError, "options are a dict");
         return -1;
     }
+    if (options_check(dict)) return -1;
     for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
         PyObject *given = PyDict_GetItemString(dict, choices[i].name);
         int place =

@@ -6,8 +6,11 @@ as an installed package.
 
 import gc
 import os
+import tempfile
 
 import pytest
+from hypothesis import settings
+from hypothesis.configuration import set_hypothesis_home_dir
 
 try:
     import grebe
@@ -18,6 +21,11 @@ except ImportError as error:
     ) from error
 
 pytest_plugins = ["pytester"]
+
+# Nothing is left in the tree; a failure prints how to replay it.
+set_hypothesis_home_dir(os.path.join(tempfile.gettempdir(), "grebe-hypothesis"))
+settings.register_profile("grebe", deadline=None, database=None, print_blob=True)
+settings.load_profile("grebe")
 
 # Tests that start a Python of their own do so in other folders.
 if "PYTHONPATH" in os.environ:

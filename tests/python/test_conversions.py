@@ -212,7 +212,7 @@ def test_what_index_raises_passes_on(ix):
     assert "k" not in ix
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.integers(-62135596800000, 253402300799999))
 def test_every_millisecond_comes_back(ms):
     schema = grebe.Schema(id=grebe.key(), when=grebe.datetime())
@@ -224,7 +224,7 @@ def test_every_millisecond_comes_back(ms):
         assert back(ix, "when", got.isoformat()) == got
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     st.text(st.characters(exclude_categories=["Cs"]), max_size=50),
     st.integers(-(2**63), 2**63 - 1),

@@ -338,6 +338,9 @@ class TestSchemas:
             lambda: grebe.Index(5),
             lambda: grebe.text(5),
             lambda: grebe.open(":memory:", grebe.Schema(), nosuch=1),
+            lambda: grebe.Index(grebe.Schema(), nosuch=1),
+            lambda: grebe.Container(nosuch=1),
+            lambda: grebe.open(5, grebe.Schema()),
         ):
             with pytest.raises(TypeError):
                 act()

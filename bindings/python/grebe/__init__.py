@@ -98,16 +98,10 @@ def open(path, schema=None, *, mode="w", durability="full", add_fields=False, **
     schema, or without an index in mode "r". CorruptIndexError, VersionError,
     StorageError, ReadOnlyError.
     """
-    unknown = set(more) - _OPTIONS
-    if unknown:
-        raise TypeError(f"open has no option {sorted(unknown)[0]!r}")
     schema = Schema._of(schema)
     options = {"mode": mode, "durability": durability, "add_fields": add_fields, **more}
     made = None if schema is None else schema._make()
     return Index._wrap(_core.index_open(path, made, options), mode == "r")
-
-
-_OPTIONS = {"store", "verify", "merging", "memory_max", "docs_max", "deterministic"}
 
 
 def parse(query, schema, *, fields=None, op="or"):

@@ -98,7 +98,7 @@ class _Readable:
         return core.get(self._h, key)
 
     def __contains__(self, key):
-        return core.get(self._h, key) is not None
+        return self.get(key) is not None
 
     def scan(self, where=None):
         """Iterates over the stored fields of all documents, or those that match.
