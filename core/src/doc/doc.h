@@ -32,7 +32,8 @@ struct grebe_schema {
 };
 
 /* The value a column, a range or a key of this kind is compared by: INT and
- * DATETIME as they are, BOOL 0/1, DOUBLE through grb_double_to_ordered. */
+ * DATETIME as they are, BOOL 0/1, DOUBLE through grb_double_to_ordered, where
+ * minus zero is zero. */
 int64_t grb_value_ordered(const grebe_value *value);
 void grb_value_from_ordered(grebe_kind kind, int64_t ordered,
                             grebe_value *out);

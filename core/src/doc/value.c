@@ -35,8 +35,9 @@ bool grb_kind_is_number(grebe_kind kind) {
 
 int64_t grb_value_ordered(const grebe_value *value) {
     switch (value->kind) {
-    case GREBE_DOUBLE:
-        return grb_double_to_ordered(value->as.number);
+    case GREBE_DOUBLE: /* minus zero is zero: it would be another value */
+        return value->as.number == 0 ? 0
+                                     : grb_double_to_ordered(value->as.number);
     case GREBE_BOOL:
         return value->as.boolean != 0;
     case GREBE_INT:

@@ -138,6 +138,7 @@ grebe_status grb_index_analyze(grebe_index *index,
         status = grb_error(err, GREBE_SCHEMA,
                            "field \"%s\" is %s, only text is analysed",
                            field->name, grb_kind_name(field->kind));
+        grb_error_field(err, field->name);
         goto done;
     }
     if (!grb_utf8_valid(r->text, r->size, &bad_at)) {
