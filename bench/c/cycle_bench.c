@@ -1,267 +1,363 @@
-/* cycle_bench.c - W1, W3b, W10 and W12 in C: what one turn of a test costs.
+/* bench/c/cycle_bench.c - W1, W2, W3b, W10 and W12 of Grebe in C.
  *
- * Prints JSON lines {workload, metric, unit, n, min, p50, p99}. A cycle is an
- * upsert, a soft commit and a search for the key just written.
+ * Reads commands and answers each with a line of JSON (bench/workers.py is
+ * the other end), so that its blocks can take turns with other engines':
+ *
+ *   open cycle SHAPE BASE BATCH soft|hard FOLDER|-    W1, W2
+ *   open term RANK                                    W12
+ *   open reset DOCS                                   W3b
+ *   open opening FOLDER|-                             W10
+ *   block N                 one block of N turns
+ *   answers                 what the engine found, to compare
+ *   close
+ *
+ * A cycle is the upsert of BATCH new keys, a commit and a search for the last
+ * key; filling the documents counts, making their text does not.
  */
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
+#include "bench.h"
 
 #include "grebe/grebe.h"
-
-static uint64_t now_ns(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-static int order(const void *a, const void *b) {
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
-static void report(const char *workload, const char *metric, uint64_t *ns,
-                   size_t n) {
-    qsort(ns, n, sizeof *ns, order);
-    printf("{\"engine\": \"grebe-c\", \"workload\": \"%s\", \"metric\": \"%s\", "
-           "\"unit\": \"us\", \"n\": %zu, \"min\": %.3f, \"p50\": %.3f, "
-           "\"p99\": %.3f}\n",
-           workload, metric, n, ns[0] / 1e3, ns[n / 2] / 1e3,
-           ns[n * 99 / 100] / 1e3);
-    fflush(stdout);
-}
-
-static void check(grebe_status status, const grebe_error *err) {
-    if (status == GREBE_OK) return;
-    fprintf(stderr, "%s: %s\n", grebe_status_word(status), err->message);
-    exit(1);
-}
-
-/* ---- documents of the workloads: A 8 words, B 100 tokens ---- */
-
-static uint64_t seed = 2;
-static uint64_t next(void) {
-    uint64_t z = (seed += 0x9e3779b97f4a7c15u);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
-
-/* Words of a skewed vocabulary of 20,000. */
-static size_t word_put(char *to) {
-    uint64_t r = next() % 20000 * (next() % 20000) / 20000;
-    return (size_t)sprintf(to, "w%llx", (unsigned long long)(r * 2654435761u &
-                                                             0xffffff));
-}
-
-static size_t text_put(char *to, int words) {
-    size_t at = 0;
-    for (int i = 0; i < words; i++) {
-        if (i) to[at++] = ' ';
-        at += word_put(to + at);
-    }
-    return at;
-}
 
 typedef struct bench {
     grebe_schema *schema;
     grebe_index *index;
     grebe_document *document;
+    grebe_query *query;
+    grebe_snapshot *pin;
     grebe_error err;
-    char text[4096];
+    shape form;
+    random64 random;
+    sync_floor floor;
+    const char *folder;
+    uint64_t next;
+    size_t batch;
+    int hard;
 } bench;
+
+static void must(grebe_status status, const grebe_error *err) {
+    if (status != GREBE_OK) fail(grebe_status_word(status), err->message);
+}
 
 static void field_add(bench *b, const char *name, grebe_kind kind,
                       uint32_t flags) {
     grebe_field f = {.name = name, .kind = kind, .flags = flags};
-    check(grebe_schema_add(b->schema, &f, &b->err), &b->err);
+    must(grebe_schema_add(b->schema, &f, &b->err), &b->err);
 }
 
-static void open_memory(bench *b) {
-    memset(b, 0, sizeof *b);
-    check(grebe_schema_new(&b->schema, &b->err), &b->err);
-    field_add(b, "key", GREBE_KEYWORD,
-              GREBE_KEY | GREBE_STORED | GREBE_INDEXED);
-    field_add(b, "t0", GREBE_TEXT, GREBE_STORED | GREBE_INDEXED);
-    check(grebe_index_open(NULL, b->schema, NULL, &b->index, &b->err),
-          &b->err);
-    check(grebe_document_new(b->schema, &b->document, &b->err), &b->err);
+/* As bindings/python makes them: key, keyword and int have columns. */
+static void index_open(bench *b, const char *shape_name, const char *path) {
+    char name[8];
+    const uint32_t both = GREBE_STORED | GREBE_INDEXED;
+    b->form = shape_of(shape_name);
+    must(grebe_schema_new(&b->schema, &b->err), &b->err);
+    field_add(b, "key", GREBE_KEYWORD, both | GREBE_KEY | GREBE_COLUMN);
+    for (uint32_t i = 0; i < b->form.texts; i++) {
+        snprintf(name, sizeof name, "t%u", i);
+        field_add(b, name, GREBE_TEXT, both);
+    }
+    for (uint32_t i = 0; i < b->form.keywords; i++) {
+        snprintf(name, sizeof name, "s%u", i);
+        field_add(b, name, GREBE_KEYWORD, both | GREBE_COLUMN);
+    }
+    for (uint32_t i = 0; i < b->form.ints; i++) {
+        snprintf(name, sizeof name, "n%u", i);
+        field_add(b, name, GREBE_INT, both | GREBE_COLUMN);
+    }
+    must(grebe_index_open(path, b->schema, NULL, &b->index, &b->err),
+         &b->err);
+    must(grebe_document_new(b->schema, &b->document, &b->err), &b->err);
 }
 
-static void close_all(bench *b) {
+static void upsert(bench *b, const shape_doc *d) {
+    grebe_document *to = b->document;
+    const shape *s = &b->form;
+    uint32_t field = 0;
+    grebe_document_clear(to);
+    must(grebe_document_add_text(to, field++, d->key, strlen(d->key),
+                                 &b->err),
+         &b->err);
+    for (uint32_t i = 0; i < s->texts; i++)
+        must(grebe_document_add_text(to, field++, d->text[i],
+                                     s->words * 7 - 1, &b->err),
+             &b->err);
+    for (uint32_t i = 0; i < s->keywords; i++)
+        must(grebe_document_add_text(to, field++, d->keyword[i], 6, &b->err),
+             &b->err);
+    for (uint32_t i = 0; i < s->ints; i++)
+        must(grebe_document_add_int(to, field++, d->number[i], &b->err),
+             &b->err);
+    must(grebe_index_add(b->index, to, 1, &b->err), &b->err);
+}
+
+static void commit(bench *b, grebe_commit_kind kind) {
+    must(grebe_index_commit(b->index, kind, NULL, &b->err), &b->err);
+}
+
+/* Documents of one shape from a generator of their own, then one commit. */
+static void fill(bench *b, size_t count, uint64_t seed) {
+    random64 r = {seed};
+    for (size_t i = 0; i < count; i++) {
+        shape_doc d;
+        shape_make(&b->form, b->next++, &r, &d);
+        upsert(b, &d);
+        free(d.bytes);
+    }
+    if (count) commit(b, GREBE_HARD);
+}
+
+static grebe_query *term_make(bench *b, const char *field, grebe_kind kind,
+                              const char *text) {
+    grebe_query *q;
+    grebe_value v = {.kind = kind};
+    v.as.text.bytes = text;
+    v.as.text.size = strlen(text);
+    must(grebe_query_term(field, &v, &q, &b->err), &b->err);
+    return q;
+}
+
+static grebe_hits *search(bench *b, const grebe_query *q) {
+    grebe_hits *hits;
+    grebe_search_request r = {.query = q, .limit = 10};
+    must(grebe_index_search(b->index, &r, &hits, &b->err), &b->err);
+    return hits;
+}
+
+/* ---- W1, W2 ---- */
+
+typedef struct cycle_times {
+    uint64_t *whole, *commit, *find, *floor;
+} cycle_times;
+
+static void cycle(bench *b, const shape_doc *docs, cycle_times *t, size_t i) {
+    const char *key = docs[b->batch - 1].key;
+    uint64_t t0 = now_ns();
+    for (size_t j = 0; j < b->batch; j++) upsert(b, &docs[j]);
+    uint64_t t1 = now_ns();
+    commit(b, b->hard ? GREBE_HARD : GREBE_SOFT);
+    uint64_t t2 = now_ns();
+    grebe_query *q = term_make(b, "key", GREBE_KEYWORD, key);
+    grebe_hits *hits = search(b, q);
+    uint64_t count = grebe_hits_count(hits);
+    grebe_hits_release(hits);
+    grebe_query_release(q);
+    uint64_t t3 = now_ns();
+    if (count != 1) fail(key, "was not found once");
+    t->whole[i] = t3 - t0;
+    t->commit[i] = t2 - t1;
+    t->find[i] = t3 - t2;
+    if (b->hard) t->floor[i] = floor_step(&b->floor);
+}
+
+static void cycles(bench *b, size_t n) {
+    cycle_times t = {take(n * 8), take(n * 8), take(n * 8), take(n * 8)};
+    shape_doc *docs =
+        shape_batch(&b->form, b->next, n * b->batch, &b->random);
+    b->next += n * b->batch;
+    uint64_t cpu = cpu_ns(), bytes = io_bytes();
+    for (size_t i = 0; i < n; i++) cycle(b, docs + i * b->batch, &t, i);
+    cpu = cpu_ns() - cpu;
+    bytes = io_bytes() - bytes - (b->hard ? 4096 * n : 0);
+    printf("{\"cpu_ns\": %llu, \"bytes\": %llu, \"turns\": %zu, "
+           "\"series\": {",
+           (unsigned long long)cpu, (unsigned long long)bytes, n);
+    series_put("cycle", t.whole, n, ", ");
+    series_put("commit", t.commit, n, ", ");
+    series_put("find", t.find, n, b->hard ? ", " : "");
+    if (b->hard) series_put("floor", t.floor, n, "");
+    printf("}}");
+    answer_end();
+    shape_batch_free(docs, n * b->batch);
+    free(t.whole);
+    free(t.commit);
+    free(t.find);
+    free(t.floor);
+}
+
+static void cycle_open(bench *b, char **words) {
+    b->folder = strcmp(words[6], "-") ? strdup(words[6]) : NULL;
+    b->batch = (size_t)atoi(words[4]);
+    b->hard = !strcmp(words[5], "hard");
+    b->random.state = 2;
+    index_open(b, words[2], b->folder);
+    shape asked = b->form;
+    size_t base = (size_t)atoi(words[3]);
+    if (base && *words[2] == 'C') fail("base", "is of shape B: not with C");
+    b->form = shape_of("B");
+    fill(b, base, 1);
+    b->form = asked;
+    if (b->hard) floor_open(&b->floor, b->folder);
+}
+
+/* ---- W12 ---- */
+
+static void term_open(bench *b, char **words) {
+    char word[8] = "";
+    index_open(b, "B", NULL);
+    fill(b, 1000, 1);
+    word_put(word, (uint32_t)atoi(words[2]));
+    b->query = term_make(b, "t0", GREBE_TEXT, word);
+}
+
+static void term_answers(bench *b) {
+    grebe_hits *hits = search(b, b->query);
+    grebe_value key;
+    printf("{\"total\": %llu, \"keys\": [",
+           (unsigned long long)grebe_hits_total(hits));
+    for (uint64_t i = 0; i < grebe_hits_count(hits); i++) {
+        must(grebe_hits_key(hits, i, &key, &b->err), &b->err);
+        printf("%s\"%.*s\"", i ? ", " : "", (int)key.as.text.size,
+               key.as.text.bytes);
+    }
+    printf("]}");
+    answer_end();
+    grebe_hits_release(hits);
+}
+
+static uint64_t term_once(bench *b, int keys) {
+    grebe_value key;
+    uint64_t t = now_ns();
+    grebe_hits *hits = search(b, b->query);
+    uint64_t count = grebe_hits_count(hits);
+    for (uint64_t i = 0; keys && i < count; i++)
+        must(grebe_hits_key(hits, i, &key, &b->err), &b->err);
+    grebe_hits_release(hits);
+    t = now_ns() - t;
+    if (!count) fail("term", "no hits");
+    return t;
+}
+
+static void term_block(bench *b, size_t n) {
+    uint64_t *plain = take(n * 8), *keys = take(n * 8), cpu = cpu_ns();
+    for (size_t i = 0; i < n; i++) plain[i] = term_once(b, 0);
+    cpu = cpu_ns() - cpu;
+    for (size_t i = 0; i < n; i++) keys[i] = term_once(b, 1);
+    printf("{\"cpu_ns\": %llu, \"turns\": %zu, \"series\": {",
+           (unsigned long long)cpu, n);
+    series_put("search", plain, n, ", ");
+    series_put("with keys", keys, n, "}}");
+    answer_end();
+    free(plain);
+    free(keys);
+}
+
+/* ---- W3b ---- */
+
+static void reset_open(bench *b, char **words) {
+    index_open(b, "A", NULL);
+    fill(b, (size_t)atoi(words[2]), 1);
+    b->random.state = 2;
+    must(grebe_index_snapshot(b->index, &b->pin, &b->err), &b->err);
+}
+
+/* Three new documents, two replaced, a soft commit; then back. */
+static void reset_block(bench *b, size_t n) {
+    uint64_t *ns = take(n * 8), cpu = 0, live = 0, was = 0;
+    must(grebe_index_count(b->index, &was, &b->err), &b->err);
+    for (size_t i = 0; i < n; i++) {
+        shape_doc *docs = shape_batch(&b->form, b->next, 5, &b->random);
+        strcpy(docs[3].key, "k0");
+        strcpy(docs[4].key, "k1");
+        for (int j = 0; j < 5; j++) upsert(b, &docs[j]);
+        commit(b, GREBE_SOFT);
+        shape_batch_free(docs, 5);
+        uint64_t c = cpu_ns(), t = now_ns();
+        must(grebe_index_restore(b->index, b->pin, &b->err), &b->err);
+        ns[i] = now_ns() - t;
+        cpu += cpu_ns() - c;
+        must(grebe_index_count(b->index, &live, &b->err), &b->err);
+        if (live != was) fail("restore", "left documents behind");
+    }
+    printf("{\"cpu_ns\": %llu, \"turns\": %zu, \"series\": {",
+           (unsigned long long)cpu, n);
+    series_put("restore", ns, n, "}}");
+    answer_end();
+    free(ns);
+}
+
+/* ---- W10 ---- */
+
+static void opening_open(bench *b, char **words) {
+    b->folder = strcmp(words[2], "-") ? strdup(words[2]) : NULL;
+    index_open(b, "B", b->folder);
+    if (!b->folder) return;
+    fill(b, 1, 1);
+    must(grebe_index_close(b->index, 1, &b->err), &b->err);
+}
+
+static void opening_block(bench *b, size_t n) {
+    uint64_t *ns = take(n * 8), *first = take(n * 8), cpu = cpu_ns();
+    grebe_query *q = term_make(b, "key", GREBE_KEYWORD, "k0");
+    grebe_index *kept = b->index;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t t0 = now_ns(), t1 = 0, t2 = 0;
+        must(grebe_index_open(b->folder, b->schema, NULL, &b->index,
+                              &b->err),
+             &b->err);
+        if (b->folder) {
+            t1 = now_ns();
+            grebe_hits *hits = search(b, q);
+            if (grebe_hits_count(hits) != 1) fail("k0", "not found");
+            grebe_hits_release(hits);
+            t2 = now_ns();
+        }
+        must(grebe_index_close(b->index, 0, &b->err), &b->err);
+        grebe_index_free(b->index);
+        ns[i] = now_ns() - t0 - (t2 - t1);
+        first[i] = t2 - t1;
+    }
+    b->index = kept;
+    cpu = cpu_ns() - cpu;
+    printf("{\"cpu_ns\": %llu, \"turns\": %zu, \"series\": {",
+           (unsigned long long)cpu, n);
+    series_put("open and close", ns, n, b->folder ? ", " : "}}");
+    if (b->folder) series_put("first search", first, n, "}}");
+    answer_end();
+    grebe_query_release(q);
+    free(ns);
+    free(first);
+}
+
+/* ---- commands ---- */
+
+static void bench_close(bench *b) {
+    grebe_snapshot_free(b->pin);
+    grebe_query_release(b->query);
     grebe_document_free(b->document);
     grebe_index_free(b->index);
     grebe_schema_release(b->schema);
 }
 
-static void add(bench *b, uint64_t key, int words) {
-    char name[32];
-    size_t size = (size_t)sprintf(name, "k%llu", (unsigned long long)key);
-    size_t text = text_put(b->text, words);
-    grebe_document_clear(b->document);
-    grebe_document_add_text(b->document, 0, name, size, NULL);
-    grebe_document_add_text(b->document, 1, b->text, text, NULL);
-}
-
-static void cycles(bench *b, const char *workload, int words, size_t n) {
-    uint64_t *whole = calloc(n, 8), *commit = calloc(n, 8);
-    for (size_t i = 0; i < n; i++) {
-        char name[32];
-        grebe_query *q;
-        grebe_hits *hits;
-        add(b, 1000000 + i, words);
-        uint64_t t0 = now_ns();
-        check(grebe_index_add(b->index, b->document, 1, &b->err), &b->err);
-        uint64_t t1 = now_ns();
-        check(grebe_index_commit(b->index, GREBE_SOFT, NULL, &b->err),
-              &b->err);
-        uint64_t t2 = now_ns();
-        grebe_value v = {.kind = GREBE_KEYWORD};
-        v.as.text.bytes = name;
-        v.as.text.size = (size_t)sprintf(name, "k%zu", 1000000 + i);
-        check(grebe_query_term("key", &v, &q, &b->err), &b->err);
-        grebe_search_request r = {.query = q, .limit = 10};
-        check(grebe_index_search(b->index, &r, &hits, &b->err), &b->err);
-        if (grebe_hits_total(hits) != 1) exit(2);
-        grebe_hits_release(hits);
-        grebe_query_release(q);
-        whole[i] = now_ns() - t0;
-        commit[i] = t2 - t1;
-    }
-    report(workload, "cycle", whole, n);
-    report(workload, "commit", commit, n);
-    free(whole);
-    free(commit);
-}
-
-static void w1(void) {
-    bench b;
-    open_memory(&b);
-    cycles(&b, "W1 A empty", 8, 2000);
-    close_all(&b);
-    open_memory(&b);
-    cycles(&b, "W1 B empty", 100, 2000);
-    close_all(&b);
-    open_memory(&b);
-    for (uint64_t i = 0; i < 50000; i++) {
-        add(&b, i, 100);
-        check(grebe_index_add(b.index, b.document, 1, &b.err), &b.err);
-    }
-    check(grebe_index_commit(b.index, GREBE_SOFT, NULL, &b.err), &b.err);
-    cycles(&b, "W1 A 50000", 8, 2000);
-    cycles(&b, "W1 B 50000", 100, 2000);
-    close_all(&b);
-}
-
-static void w12(void) {
-    bench b;
-    size_t n = 20000;
-    uint64_t *ns = calloc(n, 8);
-    open_memory(&b);
-    for (uint64_t i = 0; i < 1000; i++) {
-        add(&b, i, 20);
-        char extra[16] = "zebra";
-        if (i % 22 == 0) {
-            grebe_document_clear(b.document);
-            add(&b, i, 20);
-            size_t at = strlen(b.text);
-            sprintf(b.text + at, " %s", extra);
-            char name[32];
-            size_t size = (size_t)sprintf(name, "k%llu",
-                                          (unsigned long long)i);
-            grebe_document_clear(b.document);
-            grebe_document_add_text(b.document, 0, name, size, NULL);
-            grebe_document_add_text(b.document, 1, b.text, strlen(b.text),
-                                    NULL);
+int main(void) {
+    static bench b;
+    char line[8192], *words[8], kind[16] = "";
+    int count;
+    while ((count = command_read(line, sizeof line, words, 8)) > 0) {
+        size_t n = count > 1 ? (size_t)atoi(words[1]) : 0;
+        if (!strcmp(words[0], "open") && count > 2) {
+            snprintf(kind, sizeof kind, "%s", words[1]);
+            if (!strcmp(kind, "cycle") && count == 7) cycle_open(&b, words);
+            else if (!strcmp(kind, "term")) term_open(&b, words);
+            else if (!strcmp(kind, "reset")) reset_open(&b, words);
+            else if (!strcmp(kind, "opening")) opening_open(&b, words);
+            else fail("open", kind);
+            printf("{\"version\": \"%s\"}", grebe_version());
+            answer_end();
+        } else if (!strcmp(words[0], "block")) {
+            if (*kind == 'c') cycles(&b, n);
+            else if (*kind == 't') term_block(&b, n);
+            else if (*kind == 'r') reset_block(&b, n);
+            else opening_block(&b, n);
+        } else if (!strcmp(words[0], "answers") && *kind == 't') {
+            term_answers(&b);
+        } else if (!strcmp(words[0], "close")) {
+            printf("{\"rss_kib\": %ld, \"peak_kib\": %ld}", rss_kib(),
+                   peak_kib());
+            answer_end();
+            break;
+        } else {
+            fail("command", words[0]);
         }
-        check(grebe_index_add(b.index, b.document, 1, &b.err), &b.err);
     }
-    check(grebe_index_commit(b.index, GREBE_SOFT, NULL, &b.err), &b.err);
-    grebe_query *q;
-    grebe_value v = {.kind = GREBE_TEXT};
-    v.as.text.bytes = "zebra";
-    v.as.text.size = 5;
-    check(grebe_query_term("t0", &v, &q, &b.err), &b.err);
-    for (int keys = 0; keys < 2; keys++) {
-        for (size_t i = 0; i < n; i++) {
-            grebe_hits *hits;
-            grebe_value key;
-            uint64_t t0 = now_ns();
-            grebe_search_request r = {.query = q, .limit = 10};
-            check(grebe_index_search(b.index, &r, &hits, &b.err), &b.err);
-            for (uint64_t j = 0; keys && j < grebe_hits_count(hits); j++)
-                check(grebe_hits_key(hits, j, &key, &b.err), &b.err);
-            if (grebe_hits_total(hits) < 40) exit(3);
-            grebe_hits_release(hits);
-            ns[i] = now_ns() - t0;
-        }
-        report("W12", keys ? "top 10 with keys" : "top 10", ns, n);
-    }
-    grebe_query_release(q);
-    free(ns);
-    close_all(&b);
-}
-
-static void w3b(void) {
-    bench b;
-    size_t n = 10000;
-    uint64_t *ns = calloc(n, 8);
-    grebe_snapshot *pin;
-    open_memory(&b);
-    for (uint64_t i = 0; i < 10000; i++) {
-        add(&b, i, 20);
-        check(grebe_index_add(b.index, b.document, 1, &b.err), &b.err);
-    }
-    check(grebe_index_snapshot(b.index, &pin, &b.err), &b.err);
-    for (size_t i = 0; i < n; i++) {
-        for (uint64_t j = 0; j < 5; j++) {
-            add(&b, i + j, 20);
-            check(grebe_index_add(b.index, b.document, 1, &b.err), &b.err);
-        }
-        check(grebe_index_commit(b.index, GREBE_SOFT, NULL, &b.err), &b.err);
-        uint64_t t0 = now_ns();
-        check(grebe_index_restore(b.index, pin, &b.err), &b.err);
-        ns[i] = now_ns() - t0;
-    }
-    report("W3b", "restore of 10,000 documents", ns, n);
-    grebe_snapshot_free(pin);
-    free(ns);
-    close_all(&b);
-}
-
-static void w10(const char *folder) {
-    size_t n = 2000;
-    uint64_t *ns = calloc(n, 8);
-    bench b;
-    open_memory(&b);
-    for (size_t i = 0; i < n; i++) {
-        grebe_index *x;
-        uint64_t t0 = now_ns();
-        check(grebe_index_open(NULL, b.schema, NULL, &x, &b.err), &b.err);
-        check(grebe_index_close(x, 0, &b.err), &b.err);
-        grebe_index_free(x);
-        ns[i] = now_ns() - t0;
-    }
-    report("W10", "create and close in memory", ns, n);
-    for (size_t i = 0; folder && i < n; i++) {
-        grebe_index *x;
-        uint64_t t0 = now_ns();
-        check(grebe_index_open(folder, b.schema, NULL, &x, &b.err), &b.err);
-        check(grebe_index_close(x, 0, &b.err), &b.err);
-        grebe_index_free(x);
-        ns[i] = now_ns() - t0;
-    }
-    if (folder) report("W10", "open and close a folder", ns, n);
-    free(ns);
-    close_all(&b);
-}
-
-int main(int count, char **words) {
-    w1();
-    w12();
-    w3b();
-    w10(count > 1 ? words[1] : NULL);
+    bench_close(&b);
     return 0;
 }

@@ -126,7 +126,7 @@ static void query_time(world *x, const char *name, grebe_query *q, bool scored,
         uint64_t start = grb_clock_ns(), spent;
         for (uint32_t i = 0; i < rounds; i++) {
             grb_search_context *c = context_new(x);
-            grb_visitor visitor = {NULL, NULL, window_count, false};
+            grb_visitor visitor = {.window = window_count};
             grb_weight *w;
             seen = 0;
             if (grb_weight_new(c, q, scored, &w, NULL)) abort();
@@ -184,7 +184,7 @@ static void deadline_time(world *x, const char *name, grebe_query *q) {
     uint64_t late = 0;
     for (int repeat = 0; repeat < 20; repeat++) {
         grb_search_context *c = context_new(x);
-        grb_visitor visitor = {NULL, NULL, window_count, false};
+        grb_visitor visitor = {.window = window_count};
         grb_weight *w;
         uint64_t due = grb_clock_ns() + 20000u * (unsigned)repeat, end;
         c->budget.deadline_ns = due;
