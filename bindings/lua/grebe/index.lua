@@ -182,8 +182,8 @@ function metatable.__tostring(self)
   return ("grebe.searcher: %d documents, commit %d"):format(#self, self.number)
 end
 
-local snapshot
-metatable, snapshot, properties = core.kind "snapshot"
+local _, snapshot
+_, snapshot, properties = core.kind "snapshot"
 snapshot.close = core.close
 properties.closed = core.closed
 
