@@ -34,6 +34,10 @@
 %typemap(in) float {
     $1 = (float)grb_lua_number(L, $input, "$1_name");
 }
+/* SWIG's own checks read any userdata as theirs: none may be left. */
+%typemap(in) grebe_status status {
+    $1 = (grebe_status)grb_lua_count(L, $input, "code", 0, INT32_MAX);
+}
 %typemap(in) grebe_operator op {
     $1 = grb_lua_operator(L, $input);
 }

@@ -284,7 +284,9 @@ int grb_lua_hit_index(lua_State *L) {
 
 static int pairs_next(lua_State *L) {
     lua_settop(L, 2);
-    return lua_next(L, 1) ? 2 : 1;
+    if (lua_next(L, 1)) return 2;
+    lua_pushnil(L);
+    return 1;
 }
 
 /* __pairs(hit): its stored fields. */
