@@ -1,6 +1,7 @@
 """What calls from Python cost: `pytest -m bench`, on a quiet machine.
 
-Bounds are those that the binding promises; each is the best of several runs.
+Bounds are those that the binding promises; each is the best of several runs, in
+processor time where one thread runs alone.
 """
 
 import os
@@ -26,9 +27,9 @@ def texts(count, words=8):
 def best_us(work, times, runs=7):
     best = float("inf")
     for _ in range(runs):
-        begin = time.perf_counter()
+        begin = time.process_time()
         work(times)
-        best = min(best, (time.perf_counter() - begin) / times)
+        best = min(best, (time.process_time() - begin) / times)
     return best * 1e6
 
 
@@ -88,9 +89,9 @@ def test_275000_small_documents_a_second():
     best = 0
     for _ in range(3):
         with grebe.Index(grebe.Schema(id=grebe.key(), body=grebe.text())) as ix:
-            begin = time.perf_counter()
+            begin = time.process_time()
             ix.add_many(rows)
-            best = max(best, len(rows) / (time.perf_counter() - begin))
+            best = max(best, len(rows) / (time.process_time() - begin))
     assert best >= 275_000
 
 
