@@ -45,14 +45,19 @@ typedef struct tally {
 
 void vector_fail(world *w, const char *format, ...) {
     va_list list;
+    char message[MESSAGE_SIZE];
     if (w->failed) return;
     w->failed = true;
-    fprintf(stderr, "FAILED %s [%s] step %zu: ", w->id, w->layout->name,
-            w->step);
+    int size = snprintf(message, sizeof message, "step %zu: ", w->step);
     va_start(list, format);
-    vfprintf(stderr, format, list);
+    vsnprintf(message + size, sizeof message - (size_t)size, format, list);
     va_end(list);
-    fputc('\n', stderr);
+    if (strcmp(message, w->said) != 0)
+        fprintf(stderr, "FAILED %s [%s] %s\n", w->id, w->layout->name,
+                message);
+    else
+        fprintf(stderr, "  and [%s]\n", w->layout->name);
+    strcpy(w->said, message);
 }
 
 static bool same(const json_t *a, const json_t *b, double tolerance) {
@@ -274,6 +279,7 @@ static size_t feature_find(tally *t, const char *name) {
 }
 
 static void vector_run(tally *t, json_t *vector, const char *folder) {
+    char said[MESSAGE_SIZE] = "";
     json_t *reference = json_array(),
            *steps = json_object_get(vector, "steps");
     json_t *id = json_object_get(vector, "id");
@@ -297,7 +303,8 @@ static void vector_run(tally *t, json_t *vector, const char *folder) {
     for (size_t i = 0; i < LAYOUT_COUNT; i++) {
         world w = {.layout = &layouts[i],
                    .id = json_string_value(id),
-                   .reference = reference};
+                   .reference = reference,
+                   .said = said};
         uint64_t handles = grebe_live_handles();
         if (only_folder && !layouts[i].folder) continue;
         snprintf(w.path, sizeof w.path, "%s/ix", folder);
@@ -366,12 +373,12 @@ int main(int count, char **arguments) {
     struct timespec from, to;
     char folder[256], path[1024];
     const char *base = getenv("TMPDIR");
+    if (!base) base = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
     if (count < 2) {
         fprintf(stderr, "usage: vectors_run FOLDER [ID]\n");
         return 2;
     }
-    snprintf(folder, sizeof folder, "%s/grebe-vectors-XXXXXX",
-             base ? base : "/tmp");
+    snprintf(folder, sizeof folder, "%s/grebe-vectors-XXXXXX", base);
     int found = scandir(arguments[1], &entries, name_is_vectors, alphasort);
     if (found < 0 || !mkdtemp(folder)) {
         perror(arguments[1]);

@@ -12,6 +12,7 @@
 #include "grebe/grebe.h"
 
 #define NAMES_MAX 16
+#define MESSAGE_SIZE 1600
 
 typedef enum spread { SPREAD_ONE, SPREAD_MANY, SPREAD_MERGED } spread;
 
@@ -41,6 +42,7 @@ typedef struct world {
     grebe_index_stats mark;
     bool in_batch;
     bool failed;
+    char *said;        /* the last difference of this vector */
     json_t *reference; /* searches of the first layout: [dead, scores] */
     size_t searches;
 } world;

@@ -38,8 +38,17 @@ static grebe_status field_bind(grb_search_context *c, const char *name,
     return GREBE_OK;
 }
 
+/* A date is taken as a document takes it: milliseconds, or ISO 8601 text. */
+static bool date_bind(const grebe_value *value, grebe_value *out) {
+    out->kind = GREBE_DATETIME;
+    if (value->kind == GREBE_INT) return true;
+    return grb_kind_is_text(value->kind) &&
+           grb_date_parse(value->as.text.bytes, value->as.text.size,
+                          &out->as.integer);
+}
+
 /* A value in the field's kind: text for text and keyword, whole numbers also
- * for doubles, and for dates as milliseconds since 1970. */
+ * for doubles, dates as milliseconds or ISO 8601 text. */
 static grebe_status value_bind(const grb_field *field,
                                const grebe_value *value, grebe_value *out,
                                grebe_error *err) {
@@ -53,10 +62,8 @@ static grebe_status value_bind(const grb_field *field,
         out->as.number = (double)value->as.integer;
         return GREBE_OK;
     }
-    if (field->kind == GREBE_DATETIME && value->kind == GREBE_INT) {
-        out->kind = GREBE_DATETIME;
+    if (field->kind == GREBE_DATETIME && date_bind(value, out))
         return GREBE_OK;
-    }
     status = grb_error(
         err, GREBE_SCHEMA, "field \"%.100s\" holds %s, the query has %s",
         field->name, grb_kind_name(field->kind), grb_kind_name(value->kind));
