@@ -1,0 +1,236 @@
+"""Rows from what the workers measured, the table and the JSON."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+from typing import Any
+
+from plan import Case, Metric
+from workers import Entry
+
+Row = dict[str, Any]
+
+_NS = {"us": 1e3, "ms": 1e6, "s": 1e9}
+HIGHER = ("docs/s", "MB/s")
+AHEAD = 1.05
+
+
+def _quantile(values: list[float], share: float) -> float:
+    return values[min(len(values) - 1, int(len(values) * share))]
+
+
+class Reading:
+    """One engine's figures for one metric."""
+
+    def __init__(self, entry: Entry, metric: Metric) -> None:
+        self.p50: float | None = None
+        self.p99: float | None = None
+        self.least: float | None = None
+        self.spread: float | None = None
+        self.n = 0
+        if metric.figure:
+            self._figure(entry, metric)
+        else:
+            self._series(entry, metric)
+
+    def _figure(self, entry: Entry, metric: Metric) -> None:
+        if metric.figure == "bytes":
+            turns = sum(b["turns"] for b in entry.blocks)
+            if turns and all("bytes" in b for b in entry.blocks):
+                self.p50 = sum(b["bytes"] for b in entry.blocks) / turns
+        else:
+            self.p50 = entry.figure(metric.figure)
+        self.n = len(entry.blocks)
+
+    def _series(self, entry: Entry, metric: Metric) -> None:
+        raw = sorted(entry.series(metric.series))
+        if not raw:
+            return
+        if metric.unit in HIGHER:
+            done = sum(b.get("docs", b["turns"]) for b in entry.blocks)
+            each = done / len(raw) * 1e9
+            values = sorted(each / v for v in raw)
+        elif metric.over:
+            floor = _quantile(sorted(entry.series(metric.over)), 0.5)
+            values = [v / floor for v in raw]
+        else:
+            values = [v / _NS[metric.unit] / metric.per for v in raw]
+        self.n = len(values)
+        self.p50, self.p99 = _quantile(values, 0.5), _quantile(values, 0.99)
+        self.least = values[-1] if metric.unit in HIGHER else values[0]
+        parts = entry.medians(metric.series)
+        self.spread = max(parts) / min(parts) if min(parts) else None
+
+
+def _round(value: float | None) -> float | None:
+    if value is None:
+        return None
+    return round(value, 4 if abs(value) < 1 else 2 if abs(value) < 1000 else 0)
+
+
+def _ratio(metric: Metric, grebe: float | None, peer: float | None) -> float | None:
+    """How many times better Grebe is."""
+    if grebe is None or peer is None:
+        return None
+    over, under = (grebe, peer) if metric.unit in HIGHER else (peer, grebe)
+    return over / under if under > 0 else None
+
+
+def row(case: Case, metric: Metric, side: str, entries: list[Entry]) -> Row | None:
+    here = [e for e in entries if e.who.side == side and e.blocks and not e.failed]
+    readings = {e.who.label: Reading(e, metric) for e in here}
+    grebe = readings.pop("Grebe", None)
+    if grebe is None or grebe.p50 is None:
+        return None
+    peers = {name: r for name, r in readings.items() if r.p50 is not None}
+    ratios = {n: _ratio(metric, grebe.p50, r.p50) for n, r in peers.items()}
+    minima = {n: _ratio(metric, grebe.least, r.least) for n, r in peers.items()}
+    known = [r for r in ratios.values() if r is not None]
+    least = [r for r in minima.values() if r is not None]
+    aim, best = metric.aim.get(side), min(known) if known else None
+    made = {
+        "workload": case.workload,
+        "what": metric.what,
+        "side": side,
+        "unit": metric.unit,
+        "better": "higher" if metric.unit in HIGHER else "lower",
+        "aim": aim,
+        "aim_ratio": metric.aim_ratio or None,
+        "grebe": _round(grebe.p50),
+        "peers": {n: _round(r.p50) for n, r in peers.items()},
+        "ratio_best": _round(best),
+        "ratio_best_of_minima": _round(min(least)) if least else None,
+        "grebe_p99": _round(grebe.p99),
+        "peers_p99": {n: _round(r.p99) for n, r in peers.items()},
+        "grebe_min": _round(grebe.least),
+        "n": grebe.n,
+        "spread": _round(grebe.spread),
+    }
+    made["met"] = _met(made)
+    made["ahead"] = None if best is None else best >= AHEAD
+    return made
+
+
+def _met(r: Row) -> bool | None:
+    """Whether the aim, where there is one, was reached."""
+    if r["aim"] is None:
+        return None
+    if r["better"] == "higher":
+        return bool(r["grebe"] >= r["aim"])
+    return bool(r["grebe"] <= r["aim"])
+
+
+def rows(case: Case, entries: list[Entry]) -> list[Row]:
+    made = (
+        row(case, metric, side, entries)
+        for metric in case.metrics
+        for side in ("C", "Python", "Lua")
+        if side in metric.sides
+    )
+    return [r for r in made if r is not None]
+
+
+def check(case: Case, entries: list[Entry]) -> list[str]:
+    """What engines found differently: totals always, keys of the top ten where the
+    formula is the same."""
+    found = [(e.who, e.answers) for e in entries if e.answers is not None]
+    if not case.compare or not found:
+        return []
+    (first, wanted), faults = found[0], []
+    for who, answers in found[1:]:
+        for name, value in answers.items():
+            same_formula = who.label in ("Grebe", "Lucene", "tantivy")
+            if name == "keys" and not same_formula:
+                continue
+            if name in wanted and wanted[name] != value:
+                faults.append(
+                    f"{case.workload} {case.name}: {name} of {first.label} "
+                    f"{first.side} is {wanted[name]}, of {who.label} {who.side} {value}"
+                )
+    return faults
+
+
+def cpu(case: Case, entries: list[Entry]) -> list[Row]:
+    """Processor time a turn and memory, for the JSON."""
+    made = []
+    for e in entries:
+        turns = sum(b["turns"] for b in e.blocks)
+        if not turns or e.failed:
+            continue
+        spent = [b["cpu_ns"] for b in e.blocks if "cpu_ns" in b]
+        made.append(
+            {
+                "workload": case.workload,
+                "case": case.name,
+                "engine": e.who.label,
+                "side": e.who.side,
+                "version": e.version,
+                "cpu_us_a_turn": _round(sum(spent) / turns / 1e3) if spent else None,
+                "peak_rss_mib": _round(e.facts.get("peak_kib", 0) / 1024) or None,
+                "blocks": len(e.blocks),
+                "turns": turns,
+                "facts": {k: v for k, v in e.facts.items() if "kib" not in k},
+            }
+        )
+    return made
+
+
+# ---- the table ----
+
+_COLUMNS = ("FTS5", "FTS5 sql", "Lucene", "tantivy", "Xapian", "Whoosh", "bm25s")
+
+
+def _show(value: float | None) -> str:
+    if value is None:
+        return "-"
+    if value >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.3g}"
+
+
+def _verdict(r: Row) -> str:
+    parts = []
+    if r["met"] is not None:
+        parts.append("met" if r["met"] else "missed")
+    if r["ahead"] is not None:
+        best = r["ratio_best"]
+        word = "ahead" if best >= AHEAD else "behind" if best < 1 / AHEAD else "even"
+        parts.append(f"{word} {_show(best)}x")
+    return ", ".join(parts)
+
+
+def table(made: list[Row]) -> str:
+    columns = [c for c in _COLUMNS if any(c in r["peers"] for r in made)]
+    head = ["", "what", "", "aim", "Grebe", "p99", *columns, "Grebe is"]
+    lines = [head]
+    for r in made:
+        sign = ">= " if r["better"] == "higher" else "<= "
+        lines.append(
+            [
+                r["workload"],
+                f"{r['what']}, from {r['side']}" if r["side"] != "C" else r["what"],
+                r["unit"],
+                sign + _show(r["aim"]) if r["aim"] is not None else "",
+                _show(r["grebe"]),
+                _show(r["grebe_p99"]),
+                *[_show(r["peers"].get(c)) for c in columns],
+                _verdict(r),
+            ]
+        )
+    widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
+    left = {0, 1, 2, len(head) - 1}
+    return "\n".join(
+        "  ".join(
+            cell.ljust(w) if i in left else cell.rjust(w)
+            for i, (cell, w) in enumerate(zip(line, widths))
+        ).rstrip()
+        for line in lines
+    )
+
+
+def write(folder: pathlib.Path, name: str, result: Row) -> pathlib.Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}.json"
+    path.write_text(json.dumps(result, indent=1) + "\n")
+    return path
