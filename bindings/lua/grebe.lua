@@ -45,7 +45,9 @@ function grebe.open(path, fields, options)
     core.fail(core.TYPE, "a path is a string, not nil (\":memory:\" keeps the "
               .. "index in memory)")
   end
-  return core.index_open(path, schema.make(fields), options)
+  local index = core.index_open(path, schema.make(fields), options)
+  if options and options.mode == "r" then core.index_follow(index) end
+  return index
 end
 
 --- container(path, options): named indexes in one folder, or in memory.

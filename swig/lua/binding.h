@@ -81,6 +81,7 @@ typedef struct grb_lua_handle {
     void *pointer;          /* owned; NULL once closed */
     grb_lua_schema *schema; /* INDEX, SEARCHER, HITS, SCHEMA: counted */
     uint64_t place;         /* HIT, and the last hit of HITS; from 0 */
+    int follows;            /* INDEX opened for reading: others write */
     grebe_commit_info info; /* COMMIT_INFO */
 } grb_lua_handle;
 
@@ -134,6 +135,7 @@ int grb_lua_schema_fields(lua_State *L);
  * was anything. */
 int grb_lua_schema_refresh(lua_State *L, int at);
 int grb_lua_index_schema(lua_State *L);
+int grb_lua_index_follow(lua_State *L);
 int grb_lua_schema_attach(lua_State *L);
 
 /* options.c: tables of named options, numbers, words. */

@@ -81,6 +81,7 @@ static const luaL_Reg calls_by_hand[] = {
     {"schema_attach", grb_lua_schema_attach},
     {"close", grb_lua_close},
     {"closed", grb_lua_closed},
+    {"index_follow", grb_lua_index_follow},
     {"index_close", grb_lua_index_close},
     {"container_close", grb_lua_container_close},
     {"schema_fields", grb_lua_schema_fields},

@@ -112,9 +112,11 @@ static void text_keep(lua_State *L, grb_lua_schema *schema, int handle, int at,
         schema->queries = 0;
         lua_getiuservalue(L, handle, GRB_LUA_NAMES);
         lua_newtable(L);
-        lua_pushvalue(L, -1);
+        lua_rawseti(L, -2, GRB_LUA_STRICT);
+        lua_newtable(L);
+        lua_rawseti(L, -2, GRB_LUA_FORGIVING);
+        lua_rawgeti(L, -1, which);
         lua_replace(L, table);
-        lua_rawseti(L, -2, which);
         lua_pop(L, 1);
     }
     schema->queries++;

@@ -38,7 +38,7 @@ int grb_lua_hits_at(lua_State *L) {
 /* next(hits, rank): rank + 1 and its hit */
 static int each_next(lua_State *L) {
     grb_lua_handle *self = grb_lua_handle_of(L, 1, GRB_LUA_HITS);
-    lua_Integer i = luaL_checkinteger(L, 2);
+    lua_Integer i = lua_tointeger(L, 2);
     if (i < 0 || (uint64_t)i >= grebe_hits_count(self->pointer)) return 0;
     lua_pushinteger(L, i + 1);
     hit_push(L, 1, (uint64_t)i);

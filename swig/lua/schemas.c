@@ -104,7 +104,8 @@ void grb_lua_field_read(lua_State *L, int at, grebe_field *out,
                         grebe_value *value) {
     grebe_error err;
     grb_lua_field field;
-    luaL_checktype(L, at, LUA_TTABLE);
+    if (!lua_istable(L, at))
+        grb_lua_fail(L, GREBE_TYPE, NULL, "a field is a table");
     luaL_checkstack(L, 6, "fields");
     for (int i = 1; i <= 5; i++) lua_rawgeti(L, at, i);
     int top = lua_gettop(L);
@@ -181,6 +182,13 @@ int grb_lua_index_schema(lua_State *L) {
     grb_lua_arguments(L, "schema", 1);
     lua_pushboolean(L, grb_lua_schema_refresh(L, 1));
     return 1;
+}
+
+/* index_follow(index): another process writes it, so each search looks for
+ * new fields too. */
+int grb_lua_index_follow(lua_State *L) {
+    grb_lua_handle_of(L, 1, GRB_LUA_INDEX)->follows = 1;
+    return 0;
 }
 
 /* schema_attach(schema): the same handle, ready to read texts for. */

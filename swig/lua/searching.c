@@ -194,8 +194,13 @@ static void requests_read(lua_State *L, searching *self) {
 static void target_read(lua_State *L, searching *self) {
     grb_lua_handle *handle = grb_lua_handle_test(L, ARG_HANDLE);
     int searcher = handle && handle->kind == GRB_LUA_SEARCHER;
+    grebe_error err;
     self->target = grb_lua_handle_of(
         L, ARG_HANDLE, searcher ? GRB_LUA_SEARCHER : GRB_LUA_INDEX);
+    if (!self->target->follows) return;
+    if (grebe_index_refresh(self->target->pointer, NULL, &err))
+        grb_lua_raise(L, &err);
+    grb_lua_schema_refresh(L, ARG_HANDLE);
 }
 
 static void request_read(lua_State *L, searching *self) {

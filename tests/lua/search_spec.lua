@@ -307,6 +307,10 @@ describe("an index", function()
     ix:commit()
     assert.is_true(reader:refresh())
     assert.equal(2, #reader)
+    ix:add_fields { note = grebe.text() }
+    ix:add { id = "3", note = "hello" }
+    ix:commit()
+    assert.equal("hello", reader:search("note:hello")[1].note)
     reader:close()
     ix:close()
     assert.is_true(grebe.exists(path))
