@@ -109,7 +109,7 @@ static inline grebe_status fixture_search(fixture *f, const grebe_query *q,
                                           fixture_hits *hits,
                                           grebe_error *err) {
     grb_search_context *c = fixture_context(f);
-    grb_visitor visitor = {hits, NULL, fixture_window, false};
+    grb_visitor visitor = {.context = hits, .window = fixture_window};
     grb_weight *w;
     c->bm25 = bm25;
     hits->count = 0;

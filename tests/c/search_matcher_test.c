@@ -584,7 +584,7 @@ static void filters_match_like_filter_clauses(void **state) {
         assert_int_equal(fixture_search(&x.f, both, NULL, true, &inside, NULL),
                          GREBE_OK);
         grb_search_context *c = fixture_context(&x.f);
-        grb_visitor visitor = {&beside, NULL, fixture_window, false};
+        grb_visitor visitor = {.context = &beside, .window = fixture_window};
         grb_weight *w, *fw;
         beside.count = 0;
         assert_int_equal(grb_weight_new(c, main, true, &w, NULL), GREBE_OK);
@@ -652,7 +652,7 @@ static void spent_budgets_end_a_search(void **state) {
                                             GREBE_LIMIT};
         grb_search_context *c = fixture_context(&x.f);
         fixture_hits h = {NULL, NULL, 0, 0};
-        grb_visitor visitor = {&h, NULL, fixture_window, false};
+        grb_visitor visitor = {.context = &h, .window = fixture_window};
         grb_weight *w;
         if (kind == 0) c->budget.cancel = &cancel;
         if (kind == 1) c->budget.deadline_ns = 1;
@@ -698,7 +698,7 @@ static void refused_memory_is_an_error_and_leaks_nothing(void **state) {
             failing context = {n, 0};
             grebe_allocator a = {failing_resize, &context};
             grb_search_context *c = fixture_context(&x.f);
-            grb_visitor visitor = {&h, NULL, fixture_window, false};
+            grb_visitor visitor = {.context = &h, .window = fixture_window};
             grb_arena arena;
             grb_weight *w;
             grb_arena_init(&arena, &a, 0);

@@ -1,5 +1,4 @@
-/* rooms: base store doc analysis segment invert memseg snapshot merge query
- * search commit collect result engine api */
+/* rooms: base store doc analysis segment invert memseg snapshot merge query search commit collect result engine api */
 /* The oracle's `random_ops` through the public calls, over memory and file
  * segments: at each scored search the scoring is fed with the recorded
  * statistics (ours differ while dead documents count, since a soft commit

@@ -129,17 +129,6 @@ static grebe_status collector_new(search_run *s, uint64_t keep,
                               &wanted, err);
 }
 
-static grebe_status run_collect(search_run *s, grebe_error *err) {
-    uint64_t keep = s->collector.request.keep;
-    /* The number of all documents is known without looking. */
-    if (s->collector.request.total_known && keep == 0 &&
-        s->request->facet_count == 0)
-        return GREBE_OK;
-    return grb_search_run(&s->context, s->main, s->filters, s->filter_count,
-                          s->main && s->plan.scored && keep > 0,
-                          &s->collector.visitor, err);
-}
-
 /* A passed deadline is an answer if the caller said so. */
 static grebe_status run_forgive(search_run *s, grebe_status status) {
     if (status != GREBE_DEADLINE || !s->request->partial) return status;
@@ -232,7 +221,10 @@ grebe_status grb_search(grebe_searcher *searcher,
     GRB_TRY(run_init(&s, begun, err));
     GRB_TRY(run_forgive(&s, weights_new(&s, err)));
     GRB_TRY(collector_new(&s, s.partial ? 0 : keep_count(&s), err));
-    if (!s.partial) GRB_TRY(run_forgive(&s, run_collect(&s, err)));
+    if (!s.partial)
+        GRB_TRY(
+            run_forgive(&s, grb_collector_run(&s.collector, s.main, s.filters,
+                                              s.filter_count, err)));
     GRB_TRY(page_write(&s, out, err));
     grb_handle_born();
     (*out)->took_ns = grb_clock_ns() - begun;

@@ -106,6 +106,10 @@ void grb_top_deinit(grb_top *t);
 void grb_top_leaf(grb_top *t, uint32_t leaf_ord, const grb_leaf *leaf);
 grebe_status grb_top_window(grb_top *t, const grb_match_window *w,
                             grebe_error *err);
+grebe_status grb_top_list(grb_top *t, const grb_match_list *l,
+                          grebe_error *err);
+/* The score that no longer enters a full page; GRB_FLOOR_NONE before. */
+float grb_top_floor(const grb_top *t);
 /* Puts the places in order: score falling, then insertion order. */
 grebe_status grb_top_finish(grb_top *t, grebe_error *err);
 
@@ -231,11 +235,12 @@ typedef struct grb_collect_request {
 } grb_collect_request;
 
 typedef struct grb_collector {
-    grb_visitor visitor; /* hand this to grb_search_run */
+    grb_visitor visitor;
     grb_search_context *context;
     grb_collect_request request;
     bool by_score; /* `top` holds the places, else `ranked` */
     bool in_order; /* nothing that comes later can enter a full page */
+    bool counted;  /* `total` was counted apart from the places */
     uint64_t total;
     grb_top top;
     grb_ranked *ranked;
@@ -247,6 +252,11 @@ grebe_status grb_collector_init(grb_collector *c, grb_search_context *context,
                                 const grb_collect_request *request,
                                 grebe_error *err);
 void grb_collector_deinit(grb_collector *c);
+/* Runs the search: where not all matches need to be seen, the best places and
+ * the total are looked for apart. */
+grebe_status grb_collector_run(grb_collector *c, const grb_weight *main,
+                               const grb_weight *const *filters,
+                               size_t filter_count, grebe_error *err);
 /* Puts what was kept in order (facets are finished one by one). */
 grebe_status grb_collector_finish(grb_collector *c, grebe_error *err);
 size_t grb_collector_count(const grb_collector *c);

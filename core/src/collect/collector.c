@@ -42,12 +42,26 @@ static grebe_status collector_window(void *context, const grb_match_window *w,
     grb_collector *c = context;
     grebe_status status = GREBE_OK;
     c->total += w->count;
-    if (c->by_score)
+    if (c->by_score) {
         GRB_TRY(grb_top_window(&c->top, w, err));
-    else
+        c->visitor.floor = grb_top_floor(&c->top);
+    } else {
         GRB_TRY(grb_ranked_window(c->ranked, w, err));
+    }
     for (size_t i = 0; i < c->request.facet_count; i++)
         GRB_TRY(grb_facet_window(c->facets[i], w, err));
+    if (collector_settled(c)) c->visitor.stop = true;
+done:
+    return status;
+}
+
+static grebe_status collector_list(void *context, const grb_match_list *l,
+                                   grebe_error *err) {
+    grb_collector *c = context;
+    grebe_status status = GREBE_OK;
+    c->total += l->count;
+    GRB_TRY(grb_top_list(&c->top, l, err));
+    c->visitor.floor = grb_top_floor(&c->top);
     if (collector_settled(c)) c->visitor.stop = true;
 done:
     return status;
@@ -87,6 +101,9 @@ grebe_status grb_collector_init(grb_collector *c, grb_search_context *context,
     c->context = context;
     c->request = *request;
     c->by_score = request->plan->plain;
+    c->visitor.floor = GRB_FLOOR_NONE;
+    if (c->by_score && request->facet_count == 0 && !request->after)
+        c->visitor.list = collector_list;
     c->in_order = request->plan->count == 0 ||
                   (request->plan->plain && request->constant);
     if (c->by_score)
@@ -151,5 +168,6 @@ void grb_collector_cells(const grb_collector *c, size_t i,
 }
 
 bool grb_collector_more(const grb_collector *c) {
+    if (c->counted) return c->total > c->top.count;
     return c->by_score ? c->top.more : c->ranked->more;
 }

@@ -213,6 +213,24 @@ grebe_status grb_top_window(grb_top *t, const grb_match_window *w,
     return window_scan(t, w, err);
 }
 
+grebe_status grb_top_list(grb_top *t, const grb_match_list *l,
+                          grebe_error *err) {
+    if (t->keep == 0) return GREBE_OK;
+    float bound = grb_top_floor(t);
+    if (t->count + l->count > t->keep) t->more = true;
+    for (uint32_t i = 0; i < l->count; i++) {
+        if (!(l->scores[i] > bound)) continue;
+        grebe_status status = top_push(t, l->scores[i], l->docs[i], err);
+        if (status != GREBE_OK) return status;
+        bound = grb_top_floor(t);
+    }
+    return GREBE_OK;
+}
+
+float grb_top_floor(const grb_top *t) {
+    return t->keep > 0 && t->count == t->keep ? top_worst(t) : GRB_FLOOR_NONE;
+}
+
 static void run_sort(grb_place *items, size_t count) {
     for (size_t i = 1; i < count; i++) {
         grb_place moved = items[i];

@@ -9,18 +9,7 @@
  * Threads: one search.
  * Owns: nothing.
  */
-#include "search/matcher.h"
-
-typedef struct bool_matcher {
-    grb_matcher m;
-    grb_matcher **required; /* rarest first */
-    bool *adds;             /* which of them score */
-    grb_matcher **should, **excluded;
-    uint32_t required_count, should_count, excluded_count;
-    uint32_t should_min; /* 0: should clauses are optional */
-    bool must_adds, should_adds;
-    grb_frame *frame;
-} bool_matcher;
+#include "search/match_bool.h"
 
 /* ---- counting in planes ---- */
 
@@ -122,9 +111,8 @@ done:
     return status;
 }
 
-static grebe_status excluded_eval(bool_matcher *b, uint32_t base,
-                                  uint64_t *bits, bool *any,
-                                  grebe_error *err) {
+grebe_status grb_bool_excluded(bool_matcher *b, uint32_t base, uint64_t *bits,
+                               bool *any, grebe_error *err) {
     grebe_status status = GREBE_OK;
     uint64_t *out = b->frame->bits[1];
     for (uint32_t i = 0; i < b->excluded_count; i++) {
@@ -143,8 +131,8 @@ done:
 }
 
 /* `must` and `should` are rounded apart, then the two floats are added. */
-static void scores_round(const bool_matcher *b, const uint64_t *bits,
-                         const uint64_t *optional, float *scores) {
+void grb_bool_round(const bool_matcher *b, const uint64_t *bits,
+                    const uint64_t *optional, float *scores) {
     const double *must = b->must_adds ? b->frame->must : NULL;
     const double *should = b->frame->should;
     for (uint32_t w = 0; w < GRB_WINDOW_WORDS; w++) {
@@ -159,9 +147,9 @@ static void scores_round(const bool_matcher *b, const uint64_t *bits,
 }
 
 /* Clauses of `should` for what the required ones left. */
-static grebe_status beside_eval(bool_matcher *b, uint32_t base, uint64_t *bits,
-                                uint64_t *optional, grb_sum *sum, bool *any,
-                                grebe_error *err) {
+grebe_status grb_bool_beside(bool_matcher *b, uint32_t base, uint64_t *bits,
+                             uint64_t *optional, grb_sum *sum, bool *any,
+                             grebe_error *err) {
     grb_within left = {bits, grb_bits_count(bits)};
     grebe_status status;
     bool some = false;
@@ -184,25 +172,29 @@ static grebe_status bool_eval(grb_matcher *m, uint32_t base,
     uint64_t *optional = NULL;
     grebe_status status;
     bool some = false;
+    if (scores && m->floor >= 0 && b->order &&
+        (b->required_count || b->should_min <= 1))
+        return grb_bool_above(b, base, within, bits, scores, any, err);
+    if (b->floored) grb_bool_unfloor(b);
     if (b->required_count) {
         GRB_TRY(required_eval(b, base, within, bits, must_sum, &some, err));
         if (some && b->should_count && (b->should_min || should_sum)) {
             optional = b->frame->bits[2];
-            GRB_TRY(
-                beside_eval(b, base, bits, optional, should_sum, &some, err));
+            GRB_TRY(grb_bool_beside(b, base, bits, optional, should_sum, &some,
+                                    err));
         }
     } else {
         GRB_TRY(should_eval(b, base, within, bits, should_sum, &some, err));
         optional = bits;
     }
     if (some && b->excluded_count)
-        GRB_TRY(excluded_eval(b, base, bits, &some, err));
+        GRB_TRY(grb_bool_excluded(b, base, bits, &some, err));
     if (!some) {
         grb_bits_zero(bits);
         goto done;
     }
     *any = true;
-    if (scores) scores_round(b, bits, should_sum ? optional : NULL, scores);
+    if (scores) grb_bool_round(b, bits, should_sum ? optional : NULL, scores);
 done:
     return status;
 }
@@ -328,7 +320,8 @@ static grb_matcher *bool_single(const bool_matcher *b) {
 grebe_status grb_match_bool(grb_leaf_run *run, const grb_weight *w,
                             uint32_t depth, grb_matcher **out,
                             grebe_error *err) {
-    static const grb_matcher_ops ops = {bool_next, bool_eval, NULL};
+    static const grb_matcher_ops ops = {bool_next, bool_eval, NULL,
+                                        grb_bool_bound};
     const grb_weight_list *lists = w->as.list.lists;
     uint32_t required = lists[GREBE_MUST].count + lists[GREBE_FILTER].count;
     uint32_t total =
@@ -352,6 +345,7 @@ grebe_status grb_match_bool(grb_leaf_run *run, const grb_weight *w,
     if (b->should_adds && b->should_count) parts |= GRB_FRAME_SHOULD;
     if (b->should_min > 1) parts |= GRB_FRAME_PLANES;
     GRB_TRY(grb_frame_make(run->c, depth, parts, &b->frame, err));
+    if (w->scored) GRB_TRY(grb_bool_top_make(b, err));
     *out = &b->m;
 done:
     return status;

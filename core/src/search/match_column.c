@@ -129,7 +129,7 @@ static grebe_status key_numbers(grb_leaf_run *run, const grb_weight *w,
 grebe_status grb_match_column(grb_leaf_run *run, const grb_weight *w,
                               uint32_t depth, grb_matcher **out,
                               grebe_error *err) {
-    static const grb_matcher_ops ops = {column_next, column_eval, NULL};
+    static const grb_matcher_ops ops = {column_next, column_eval, NULL, NULL};
     grb_segment *s = run->leaf.segment;
     grebe_status status;
     grb_column *column;
@@ -191,7 +191,7 @@ done:
 grebe_status grb_match_length(grb_leaf_run *run, const grb_weight *w,
                               uint32_t depth, grb_matcher **out,
                               grebe_error *err) {
-    static const grb_matcher_ops ops = {length_next, length_eval, NULL};
+    static const grb_matcher_ops ops = {length_next, length_eval, NULL, NULL};
     grebe_status status;
     length_matcher *l = grb_matcher_alloc(run, w, depth, sizeof *l, &ops,
                                           run->leaf.bounds.max_doc);

@@ -33,7 +33,7 @@ static grebe_status all_eval(grb_matcher *m, uint32_t base,
 grebe_status grb_match_all(grb_leaf_run *run, const grb_weight *w,
                            uint32_t depth, grb_matcher **out,
                            grebe_error *err) {
-    static const grb_matcher_ops ops = {all_next, all_eval, NULL};
+    static const grb_matcher_ops ops = {all_next, all_eval, NULL, NULL};
     *out = grb_matcher_alloc(run, w, depth, sizeof **out, &ops,
                              run->leaf.bounds.max_doc);
     return *out ? GREBE_OK : grb_error_memory(err, sizeof **out);
@@ -68,7 +68,8 @@ static grebe_status constant_eval(grb_matcher *m, uint32_t base,
 grebe_status grb_match_constant(grb_leaf_run *run, const grb_weight *w,
                                 uint32_t depth, grb_matcher **out,
                                 grebe_error *err) {
-    static const grb_matcher_ops ops = {constant_next, constant_eval, NULL};
+    static const grb_matcher_ops ops = {constant_next, constant_eval, NULL,
+                                        NULL};
     constant_matcher *m;
     grb_matcher *child;
     grebe_status status;
@@ -162,10 +163,33 @@ done:
     return status;
 }
 
+/* A tie breaker is at most 1, so that no score is above the sum of all. */
+static grebe_status dismax_bound(grb_matcher *m, uint32_t base, uint32_t *last,
+                                 float *bound, grebe_error *err) {
+    dismax_matcher *d = (dismax_matcher *)m;
+    float tie = m->weight->as.dismax.tie;
+    grebe_status status = GREBE_OK;
+    double best = -1, sum = 0;
+    *last = UINT32_MAX;
+    for (uint32_t i = 0; i < d->count; i++) {
+        uint32_t to;
+        GRB_TRY(grb_matcher_bound(d->items[i], base, &to, bound, err));
+        *last = GRB_MIN(*last, to);
+        best = GRB_MAX(best, (double)*bound);
+        sum += GRB_MAX((double)*bound, 0.0);
+    }
+    *bound = (float)best;
+    if (tie > 0 && best >= 0)
+        *bound = (float)(GRB_MAX(sum, sum * (double)tie) * (1.0 + 1e-6));
+done:
+    return status;
+}
+
 grebe_status grb_match_dismax(grb_leaf_run *run, const grb_weight *w,
                               uint32_t depth, grb_matcher **out,
                               grebe_error *err) {
-    static const grb_matcher_ops ops = {dismax_next, dismax_eval, NULL};
+    static const grb_matcher_ops ops = {dismax_next, dismax_eval, NULL,
+                                        dismax_bound};
     const grb_weight_list *list = &w->as.dismax.queries;
     grebe_status status = GREBE_OK;
     uint64_t cost = 0;

@@ -314,7 +314,7 @@ static void slots_order(phrase_matcher *p) {
 grebe_status grb_match_phrase(grb_leaf_run *run, const grb_weight *w,
                               uint32_t depth, grb_matcher **out,
                               grebe_error *err) {
-    static const grb_matcher_ops ops = {phrase_next, phrase_eval, NULL};
+    static const grb_matcher_ops ops = {phrase_next, phrase_eval, NULL, NULL};
     uint32_t terms = w->as.phrase.term_count, slots = w->as.phrase.slot_count;
     grb_arena *arena = run->c->arena;
     grebe_status status;

@@ -10,23 +10,11 @@
  * Threads: one search.
  * Owns: nothing.
  */
-#include "search/matcher.h"
+#include "search/match_term.h"
 
 /* If a block has at least so many postings for each document of interest,
  * these are searched for; else the block is walked. */
 #define PROBE_RATIO 32u
-
-typedef struct term_matcher {
-    grb_matcher m;
-    grb_postings *postings;
-    bool open;             /* a block has been asked for */
-    const uint32_t *freqs; /* of the block; NULL: not decoded yet */
-    const float *inverse;
-    float weight;
-    bool flat; /* no lengths or frequencies: one score for all */
-    float flat_score;
-    grb_lengths *lengths;
-} term_matcher;
 
 /* Where a window's matches go. */
 typedef struct term_sink {
@@ -35,6 +23,8 @@ typedef struct term_sink {
     uint64_t *bits;
     float *scores; /* NULL: not wanted, or `sum` */
     grb_sum *sum;
+    bool above;  /* only what may be above the matcher's floor */
+    float least; /* see grb_term_least */
     bool any;
 } term_sink;
 
@@ -42,8 +32,8 @@ static inline bool sink_scores(const term_sink *s) {
     return s->scores || s->sum;
 }
 
-static grebe_status block_reach(term_matcher *t, uint32_t min_doc,
-                                grebe_error *err) {
+grebe_status grb_term_reach(term_matcher *t, uint32_t min_doc,
+                            grebe_error *err) {
     grb_block *b = &t->postings->block;
     grb_search_context *c = t->m.run->c;
     grebe_status status;
@@ -52,7 +42,7 @@ static grebe_status block_reach(term_matcher *t, uint32_t min_doc,
     t->open = true;
     t->freqs = NULL;
     GRB_TRY(t->postings->ops->next_block(t->postings, min_doc, err));
-    c->blocks_decoded++;
+    c->blocks_decoded += b->kind != GRB_BLOCK_END;
     status = grb_budget_spend(&c->budget,
                               b->kind == GRB_BLOCK_END ? 1 : b->count, err);
 done:
@@ -88,13 +78,12 @@ static uint32_t docs_gallop(const uint32_t *docs, uint32_t from, uint32_t to,
     return docs_lower(docs, from, GRB_MIN(at, to), doc);
 }
 
-/* Scores of up to GRB_BLOCK documents, in order, into `out`. */
-static void docs_score(const term_matcher *t, uint32_t base,
+/* Frequencies times inverses of up to GRB_BLOCK documents, in order. */
+static void docs_weigh(const term_matcher *t, uint32_t base,
                        const uint32_t *docs, const uint32_t *freqs,
                        uint32_t count, float *out) {
     const uint8_t *codes = t->lengths->codes;
     const float *inverse = t->inverse;
-    float w = t->weight;
     if (codes) {
         for (uint32_t i = 0; i < count; i++)
             out[i] = (float)(int32_t)freqs[i] * inverse[codes[docs[i] - base]];
@@ -102,7 +91,6 @@ static void docs_score(const term_matcher *t, uint32_t base,
         for (uint32_t i = 0; i < count; i++)
             out[i] = (float)(int32_t)freqs[i] * inverse[1];
     }
-    for (uint32_t i = 0; i < count; i++) out[i] = w - w / (1.0f + out[i]);
 }
 
 /* Sets bits of rising documents. Where many fall into one word, it is put
@@ -159,9 +147,30 @@ static grebe_status list_score(term_matcher *t, const term_sink *s,
         for (uint32_t i = 0; i < count; i++) values[i] = t->flat_score;
     } else {
         GRB_TRY(grb_lengths_window(t->lengths, t->m.run, s->base, err));
-        docs_score(t, s->base, docs, freqs, count, values);
+        docs_weigh(t, s->base, docs, freqs, count, values);
+        grb_search_kernels_best.score(values, count, t->weight);
     }
     scores_put(s, docs, values, count);
+done:
+    return status;
+}
+
+/* The same with bits, for those alone whose score may be above the floor. */
+static grebe_status list_above(term_matcher *t, term_sink *s,
+                               const uint32_t *docs, const uint32_t *freqs,
+                               uint32_t count, grebe_error *err) {
+    uint32_t kept[GRB_BLOCK + 1];
+    float values[GRB_BLOCK + 1];
+    grebe_status status = GREBE_OK;
+    GRB_TRY(grb_lengths_window(t->lengths, t->m.run, s->base, err));
+    docs_weigh(t, s->base, docs, freqs, count, values);
+    count = grb_search_kernels_best.above(docs, values, count, s->least, kept,
+                                          values);
+    if (count == 0) goto done;
+    s->any = true;
+    grb_search_kernels_best.score(values, count, t->weight);
+    bits_put(s->bits, s->base, kept, count);
+    scores_put(s, kept, values, count);
 done:
     return status;
 }
@@ -218,8 +227,10 @@ static grebe_status docs_take(term_matcher *t, term_sink *s, uint32_t from,
         docs = chosen;
     }
     if (count == 0) goto done;
-    s->any = true;
-    bits_put(s->bits, s->base, docs, count);
+    if (!s->above) {
+        s->any = true;
+        bits_put(s->bits, s->base, docs, count);
+    }
     if (!sink_scores(s)) goto done;
     GRB_TRY(freqs_need(t, s, err));
     freqs = t->flat ? NULL : t->freqs + i0;
@@ -227,7 +238,8 @@ static grebe_status docs_take(term_matcher *t, term_sink *s, uint32_t from,
         for (uint32_t i = 0; i < count; i++) places[i] = t->freqs[places[i]];
         freqs = places;
     }
-    status = list_score(t, s, docs, freqs, count, err);
+    status = s->above ? list_above(t, s, docs, freqs, count, err)
+                      : list_score(t, s, docs, freqs, count, err);
 done:
     return status;
 }
@@ -244,7 +256,8 @@ static grebe_status word_take(term_matcher *t, term_sink *s, uint64_t word,
         if (!t->flat) freqs[n] = t->freqs[rank + grb_popcount64(all & below)];
         n++;
     }
-    return list_score(t, s, docs, freqs, n, err);
+    return s->above ? list_above(t, s, docs, freqs, n, err)
+                    : list_score(t, s, docs, freqs, n, err);
 }
 
 static grebe_status bitmap_take(term_matcher *t, term_sink *s,
@@ -257,8 +270,10 @@ static grebe_status bitmap_take(term_matcher *t, term_sink *s,
         uint64_t all = b->words[i];
         uint64_t word = s->within ? all & s->within->bits[at] : all;
         if (word) {
-            s->any = true;
-            s->bits[at] |= word;
+            if (!s->above) {
+                s->any = true;
+                s->bits[at] |= word;
+            }
             if (sink_scores(s))
                 GRB_TRY(
                     word_take(t, s, word, all, s->base + at * 64, rank, err));
@@ -285,8 +300,10 @@ static grebe_status run_take(term_matcher *t, term_sink *s, uint32_t from,
             all &= ((uint64_t)1 << (stop - s->base - at * 64)) - 1;
         word = s->within ? all & s->within->bits[at] : all;
         if (word) {
-            s->any = true;
-            s->bits[at] |= word;
+            if (!s->above) {
+                s->any = true;
+                s->bits[at] |= word;
+            }
             if (sink_scores(s))
                 GRB_TRY(word_take(t, s, word, all, s->base + at * 64,
                                   doc - b->first, err));
@@ -303,11 +320,24 @@ static grebe_status window_take(term_matcher *t, term_sink *s,
     const grb_block *b = &t->postings->block;
     grebe_status status = GREBE_OK;
     uint32_t from = s->base;
+    if (sink_scores(s) && t->m.floor >= 0) {
+        if (t->flat && t->flat_score <= t->m.floor) goto done;
+        s->above = !t->flat;
+        if (s->above) s->least = grb_term_least(t->weight, t->m.floor);
+    }
     for (;;) {
         if (s->within)
             from = s->base + grb_bits_next(s->within->bits, from - s->base);
         if (from >= s->end) break;
-        GRB_TRY(block_reach(t, from, err));
+        if (t->m.floor >= 0) {
+            const grb_term_near *near = grb_term_near_find(t, from);
+            if (near && near->bound <= t->m.floor) {
+                if (near->last >= s->end) break;
+                from = near->last + 1;
+                continue;
+            }
+        }
+        GRB_TRY(grb_term_reach(t, from, err));
         if (b->kind == GRB_BLOCK_END || block_first(b) >= s->end) break;
         if (b->kind == GRB_BLOCK_DOCS)
             GRB_TRY(docs_take(t, s, from, err));
@@ -325,7 +355,11 @@ done:
 static grebe_status term_eval(grb_matcher *m, uint32_t base,
                               const grb_within *within, uint64_t *bits,
                               float *scores, bool *any, grebe_error *err) {
-    term_sink s = {base, base + GRB_WINDOW, within, bits, scores, NULL, false};
+    term_sink s = {.base = base,
+                   .end = base + GRB_WINDOW,
+                   .within = within,
+                   .bits = bits,
+                   .scores = scores};
     grebe_status status = window_take((term_matcher *)m, &s, err);
     *any |= s.any;
     return status;
@@ -334,7 +368,11 @@ static grebe_status term_eval(grb_matcher *m, uint32_t base,
 static grebe_status term_add(grb_matcher *m, uint32_t base,
                              const grb_within *within, uint64_t *bits,
                              grb_sum *sum, bool *any, grebe_error *err) {
-    term_sink s = {base, base + GRB_WINDOW, within, bits, NULL, sum, false};
+    term_sink s = {.base = base,
+                   .end = base + GRB_WINDOW,
+                   .within = within,
+                   .bits = bits,
+                   .sum = sum};
     grebe_status status = window_take((term_matcher *)m, &s, err);
     *any |= s.any;
     return status;
@@ -345,7 +383,7 @@ static grebe_status term_next(grb_matcher *m, uint32_t min_doc, uint32_t *doc,
     term_matcher *t = (term_matcher *)m;
     const grb_block *b = &t->postings->block;
     grebe_status status;
-    GRB_TRY(block_reach(t, min_doc, err));
+    GRB_TRY(grb_term_reach(t, min_doc, err));
     if (b->kind == GRB_BLOCK_END)
         *doc = GRB_NO_DOC;
     else if (b->kind == GRB_BLOCK_DOCS)
@@ -356,16 +394,22 @@ done:
     return status;
 }
 
+static const grb_matcher_ops term_ops = {term_next, term_eval, term_add,
+                                         grb_term_bound};
+
+bool grb_match_term_is(const grb_matcher *m) {
+    return m->ops == &term_ops;
+}
+
 grebe_status grb_match_term(grb_leaf_run *run, const grb_weight *w,
                             uint32_t depth, grb_matcher **out,
                             grebe_error *err) {
-    static const grb_matcher_ops ops = {term_next, term_eval, term_add};
     const grb_term *term = &w->as.term.leaves[run->ord];
     grb_segment *s = run->leaf.segment;
     grebe_status status = GREBE_OK;
     term_matcher *t;
     if (term->df == 0) return GREBE_OK;
-    t = grb_matcher_alloc(run, w, depth, sizeof *t, &ops, term->df);
+    t = grb_matcher_alloc(run, w, depth, sizeof *t, &term_ops, term->df);
     if (!t) return grb_error_memory(err, sizeof *t);
     t->flat = w->field->kind != GREBE_TEXT;
     GRB_TRY(s->ops->postings_open(s, &run->leaf.bounds, term,

@@ -259,7 +259,7 @@ static grebe_status bitmap_open(grb_leaf_run *run, const grb_weight *w,
                                 grebe_status (*make)(bitmap_matcher *,
                                                      grebe_error *),
                                 bitmap_matcher **out, grebe_error *err) {
-    static const grb_matcher_ops ops = {bitmap_next, bitmap_eval, NULL};
+    static const grb_matcher_ops ops = {bitmap_next, bitmap_eval, NULL, NULL};
     *out = grb_matcher_alloc(run, w, depth, sizeof **out, &ops, cost);
     if (!*out) return grb_error_memory(err, sizeof **out);
     (*out)->make = make;
@@ -330,7 +330,7 @@ static grebe_status key_eval(grb_matcher *m, uint32_t base,
 grebe_status grb_match_key(grb_leaf_run *run, const grb_weight *w,
                            uint32_t depth, grb_matcher **out,
                            grebe_error *err) {
-    static const grb_matcher_ops ops = {key_next, key_eval, NULL};
+    static const grb_matcher_ops ops = {key_next, key_eval, NULL, NULL};
     const grb_key *key = &w->as.key.key;
     grb_segment *s = run->leaf.segment;
     grebe_status status;

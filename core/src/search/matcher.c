@@ -126,7 +126,18 @@ void *grb_matcher_alloc(grb_leaf_run *run, const grb_weight *w, uint32_t depth,
     m->weight = w;
     m->cost = cost;
     m->depth = depth;
+    m->floor = GRB_FLOOR_NONE;
     return m;
+}
+
+grebe_status grb_matcher_bound(grb_matcher *m, uint32_t base, uint32_t *last,
+                               float *bound, grebe_error *err) {
+    if (m->ops->bound) return m->ops->bound(m, base, last, bound, err);
+    const grb_weight *w = m->weight;
+    bool ranked = w->kind == GRB_WEIGHT_PHRASE || w->kind == GRB_WEIGHT_KEY;
+    *last = base + (GRB_WINDOW - 1);
+    *bound = ranked && w->stats ? w->weight : w->boost;
+    return GREBE_OK;
 }
 
 grebe_status grb_matcher_make(grb_leaf_run *run, const grb_weight *w,

@@ -37,6 +37,12 @@ typedef struct grb_matcher_ops {
     grebe_status (*add)(grb_matcher *m, uint32_t base,
                         const grb_within *within, uint64_t *bits, grb_sum *sum,
                         bool *any, grebe_error *err);
+    /* No match of the window at `base` or later, up to *last, has a score
+     * above *bound (negative: there is none). `last` is the window's last
+     * document or a later one. Decodes nothing. NULL: matcher.c does it with
+     * the weight. */
+    grebe_status (*bound)(grb_matcher *m, uint32_t base, uint32_t *last,
+                          float *bound, grebe_error *err);
 } grb_matcher_ops;
 
 /* Length codes of the present window, shared by the terms of a field. */
@@ -62,6 +68,8 @@ struct grb_matcher {
     const grb_weight *weight;
     uint64_t cost;  /* about how many documents match */
     uint32_t depth; /* whose frame to use */
+    float floor;    /* of the evaluations to come: matches whose score is not
+                       above it may be left out; set by whoever asks */
 };
 
 /* Memory of an operator while it evaluates one window. A parent at depth d
@@ -108,6 +116,8 @@ grebe_status grb_matcher_make(grb_leaf_run *run, const grb_weight *w,
 grebe_status grb_matcher_add(grb_matcher *m, uint32_t base,
                              const grb_within *within, uint64_t *bits,
                              grb_sum *sum, bool *any, grebe_error *err);
+grebe_status grb_matcher_bound(grb_matcher *m, uint32_t base, uint32_t *last,
+                               float *bound, grebe_error *err);
 void *grb_matcher_alloc(grb_leaf_run *run, const grb_weight *w, uint32_t depth,
                         size_t size, const grb_matcher_ops *ops,
                         uint64_t cost);
@@ -120,6 +130,11 @@ grb_matcher_opener grb_match_term, grb_match_bool, grb_match_dismax,
     grb_match_constant, grb_match_all, grb_match_phrase, grb_match_terms,
     grb_match_key, grb_match_column, grb_match_length;
 
+/* match_term.c, match_term_list.c: whether the matcher is one term's; its live
+ * matches by blocks, those above the visitor's floor. */
+bool grb_match_term_is(const grb_matcher *m);
+grebe_status grb_match_term_lists(grb_matcher *m, grb_visitor *visitor,
+                                  grebe_error *err);
 /* match_phrase.c: the frequency of a phrase in one document. */
 grebe_status grb_match_phrase_freq(grb_leaf_run *run, const grb_weight *w,
                                    uint32_t doc, float *freq,

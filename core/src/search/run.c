@@ -17,6 +17,13 @@ typedef struct crew {
     uint32_t main; /* place of the one that scores; count: none */
 } crew;
 
+static grebe_status crew_make(grb_search_context *c, crew *k,
+                              size_t filter_count, grebe_error *err) {
+    size_t size = (filter_count + 1) * sizeof *k->items;
+    k->items = grb_arena_alloc(c->arena, size);
+    return k->items ? GREBE_OK : grb_error_memory(err, size);
+}
+
 static void crew_add(crew *k, grb_matcher *m, bool is_main) {
     uint32_t at = k->count++;
     for (; at && k->items[at - 1]->cost > m->cost; at--) {
@@ -109,6 +116,28 @@ done:
     return status;
 }
 
+/* Sets the floor of what scores, and passes over windows in which nothing is
+ * above it; `sure`: the window at *at need not be looked for any more. */
+static grebe_status floor_pass(const crew *k, const grb_visitor *visitor,
+                               uint64_t *at, bool *sure, grebe_error *err) {
+    grebe_status status = GREBE_OK;
+    uint32_t last;
+    float bound;
+    *sure = false;
+    if (!visitor->prune || visitor->floor < 0 || k->main == UINT32_MAX)
+        return GREBE_OK;
+    grb_matcher *m = k->items[k->main];
+    m->floor = visitor->floor;
+    while (*at < m->run->leaf.bounds.max_doc) {
+        GRB_TRY(grb_matcher_bound(m, (uint32_t)*at, &last, &bound, err));
+        *sure = k->count == 1 && m->ops->bound;
+        if (bound > visitor->floor) break;
+        *at = ((uint64_t)last + 1) & ~(uint64_t)(GRB_WINDOW - 1);
+    }
+done:
+    return status;
+}
+
 static grebe_status leaf_windows(const crew *k, const grb_leaf_run *run,
                                  bool scored, grb_visitor *visitor,
                                  grebe_error *err) {
@@ -121,10 +150,17 @@ static grebe_status leaf_windows(const crew *k, const grb_leaf_run *run,
                             .bits = bits,
                             .scores = scored ? scores : NULL};
     for (uint64_t at = 0; at < max_doc && !visitor->stop;) {
-        uint32_t base = (uint32_t)at;
-        bool found;
-        GRB_TRY(crew_next(k, run, &base, &found, err));
+        uint32_t base;
+        bool found = true, sure;
+        GRB_TRY(floor_pass(k, visitor, &at, &sure, err));
+        if (at >= max_doc) break;
+        base = (uint32_t)at;
+        if (!sure) GRB_TRY(crew_next(k, run, &base, &found, err));
         if (!found) break;
+        if (visitor->prune && base > at) {
+            at = base;
+            continue;
+        }
         GRB_TRY(window_run(k, run, base, bits, scored ? scores : NULL,
                            &out.count, err));
         out.base = base;
@@ -135,6 +171,22 @@ done:
     return status;
 }
 
+static bool leaf_counted(const grb_search_context *c, const grb_leaf *leaf) {
+    return !leaf->view || grb_view_clean(leaf->view, c->snapshot->epoch);
+}
+
+/* Dead documents are looked up one by one in lists. */
+#define LIST_DEAD_MAX 1024u
+
+static bool leaf_lists(const crew *k, const grb_leaf_run *run, bool scored,
+                       const grb_visitor *visitor) {
+    if (!visitor->list || !scored || k->count != 1 || k->main != 0 ||
+        (run->c->off & GRB_OFF_LISTS) || !grb_match_term_is(k->items[0]))
+        return false;
+    return visitor->prune || leaf_counted(run->c, &run->leaf) ||
+           k->items[0]->cost <= LIST_DEAD_MAX;
+}
+
 grebe_status grb_search_run(grb_search_context *c, const grb_weight *main,
                             const grb_weight *const *filters,
                             size_t filter_count, bool scored,
@@ -142,9 +194,7 @@ grebe_status grb_search_run(grb_search_context *c, const grb_weight *main,
     grebe_status status = GREBE_OK;
     uint32_t count = grb_snapshot_leaf_count(c->snapshot);
     crew k = {NULL, 0, UINT32_MAX};
-    k.items = grb_arena_alloc(c->arena, (filter_count + 1) * sizeof *k.items);
-    if (!k.items)
-        return grb_error_memory(err, (filter_count + 1) * sizeof *k.items);
+    GRB_TRY(crew_make(c, &k, filter_count, err));
     for (uint32_t i = 0; i < count && !visitor->stop; i++) {
         grb_leaf_run *run = NULL;
         grb_leaf leaf;
@@ -156,8 +206,92 @@ grebe_status grb_search_run(grb_search_context *c, const grb_weight *main,
         if (none) continue;
         if (visitor->leaf)
             GRB_TRY(visitor->leaf(visitor->context, i, &run->leaf, err));
-        GRB_TRY(leaf_windows(&k, run, scored, visitor, err));
+        if (leaf_lists(&k, run, scored, visitor))
+            GRB_TRY(grb_match_term_lists(k.items[0], visitor, err));
+        else
+            GRB_TRY(leaf_windows(&k, run, scored, visitor, err));
     }
 done:
+    return status;
+}
+
+/* ---- counting ---- */
+
+uint64_t grb_weight_postings(const grb_weight *w, bool *countable) {
+    uint64_t sum = 0;
+    switch (w->kind) {
+    case GRB_WEIGHT_TERM:
+        return w->as.term.df;
+    case GRB_WEIGHT_BOOL:
+        for (int i = 0; i < 4; i++)
+            for (uint32_t n = 0; n < w->as.list.lists[i].count; n++)
+                sum += grb_weight_postings(w->as.list.lists[i].items[n],
+                                           countable);
+        return sum;
+    case GRB_WEIGHT_DISMAX:
+        for (uint32_t n = 0; n < w->as.dismax.queries.count; n++)
+            sum +=
+                grb_weight_postings(w->as.dismax.queries.items[n], countable);
+        return sum;
+    case GRB_WEIGHT_CONSTANT:
+        return grb_weight_postings(w->as.child, countable);
+    case GRB_WEIGHT_NONE:
+        return 0;
+    default:
+        *countable = false;
+        return 0;
+    }
+}
+
+static bool term_counted(const grb_search_context *c, const grb_weight *w) {
+    return w && w->kind == GRB_WEIGHT_TERM && !(c->off & GRB_OFF_COUNTS);
+}
+
+bool grb_weight_counted(const grb_search_context *c, const grb_weight *w) {
+    if (!term_counted(c, w)) return false;
+    for (uint32_t i = 0; i < grb_snapshot_leaf_count(c->snapshot); i++)
+        if (!leaf_counted(c, &c->snapshot->list->leaves[i])) return false;
+    return true;
+}
+
+typedef struct counter {
+    grb_visitor visitor;
+    uint64_t total, most;
+} counter;
+
+static grebe_status counter_window(void *context, const grb_match_window *w,
+                                   grebe_error *err) {
+    counter *n = context;
+    n->total += w->count;
+    n->visitor.stop = n->total > n->most;
+    return GREBE_OK;
+}
+
+grebe_status grb_search_count(grb_search_context *c, const grb_weight *main,
+                              const grb_weight *const *filters,
+                              size_t filter_count, uint64_t most,
+                              uint64_t *total, grebe_error *err) {
+    grebe_status status = GREBE_OK;
+    counter n = {.visitor = {.window = counter_window}, .most = most};
+    crew k = {NULL, 0, UINT32_MAX};
+    bool known = filter_count == 0 && term_counted(c, main), none;
+    n.visitor.context = &n;
+    GRB_TRY(crew_make(c, &k, filter_count, err));
+    for (uint32_t i = 0; i < grb_snapshot_leaf_count(c->snapshot); i++) {
+        grb_leaf_run *run = NULL;
+        grb_leaf leaf;
+        if (n.visitor.stop) break;
+        grb_snapshot_leaf(c->snapshot, i, &leaf);
+        if (known && leaf_counted(c, &leaf)) {
+            n.total += main->as.term.leaves[i].df;
+            continue;
+        }
+        if (leaf.bounds.max_doc == 0) continue;
+        GRB_TRY(grb_leaf_run_make(c, &leaf, &run, err));
+        GRB_TRY(crew_open(&k, run, main, filters, filter_count, &none, err));
+        if (!none) GRB_TRY(leaf_windows(&k, run, false, &n.visitor, err));
+    }
+done:
+    *total = n.total;
     return status;
 }

@@ -37,6 +37,15 @@ typedef struct grb_statistics {
                  size_t size, uint64_t *df);
 } grb_statistics;
 
+/* What makes searches faster and never changes an answer; tests turn each off
+ * by a bit of the context's `off` and compare. */
+enum {
+    GRB_OFF_PRUNING = 1, /* leaving out what cannot enter a full page */
+    GRB_OFF_LISTS = 2,   /* one term's blocks handed on without windows */
+    GRB_OFF_COUNTS = 4,  /* totals from statistics */
+    GRB_OFF_COSTS = 8    /* exhaustive where that is cheaper */
+};
+
 /* Fill the first five and leave the rest zero. */
 typedef struct grb_search_context {
     const grb_snapshot *snapshot;
@@ -47,6 +56,7 @@ typedef struct grb_search_context {
     const grb_bm25 *bm25;             /* NULL: grb_bm25_default */
     const grb_statistics *statistics; /* NULL: the snapshot's own */
     struct grb_scratch *scratch;      /* search's own */
+    uint32_t off;                     /* GRB_OFF_... */
 } grb_search_context;
 
 typedef struct grb_weight grb_weight;
@@ -81,6 +91,13 @@ typedef struct grb_match_window {
     const float *scores; /* NULL if not scored */
 } grb_match_window;
 
+/* Rising documents of one leaf with their scores: alive, at most GRB_BLOCK. */
+typedef struct grb_match_list {
+    const uint32_t *docs;
+    const float *scores;
+    uint32_t count;
+} grb_match_list;
+
 /* Receives windows in insertion order; `stop` (checked after each call) ends
  * the search early. Any status but OK ends it and is returned. */
 typedef struct grb_visitor {
@@ -90,7 +107,17 @@ typedef struct grb_visitor {
     grebe_status (*window)(void *context, const grb_match_window *w,
                            grebe_error *err);
     bool stop;
+    /* NULL: windows only. Else a query of one term may come as lists. */
+    grebe_status (*list)(void *context, const grb_match_list *l,
+                         grebe_error *err);
+    /* Matches whose score is not above `floor` may be left out; the visitor
+     * raises it, from GRB_FLOOR_NONE on. All that comes later in a search is
+     * later in insertion order, so that an equal score can be left out too. */
+    bool prune;
+    float floor;
 } grb_visitor;
+
+#define GRB_FLOOR_NONE (-1.0f)
 
 /* Runs `main` (NULL: all documents, score 1) under `filters`. The rarest of
  * them leads. */
@@ -98,6 +125,19 @@ grebe_status grb_search_run(grb_search_context *c, const grb_weight *main,
                             const grb_weight *const *filters,
                             size_t filter_count, bool scored,
                             grb_visitor *visitor, grebe_error *err);
+
+/* Number of live matches, or more than `most` as soon as there are more: by
+ * statistics where nothing is dead, else by bits alone. */
+grebe_status grb_search_count(grb_search_context *c, const grb_weight *main,
+                              const grb_weight *const *filters,
+                              size_t filter_count, uint64_t most,
+                              uint64_t *total, grebe_error *err);
+
+/* About how many postings stand behind a query, and whether counting its
+ * matches is much less work than scoring them. */
+uint64_t grb_weight_postings(const grb_weight *w, bool *countable);
+/* Whether the number of matches needs no look at a posting. */
+bool grb_weight_counted(const grb_search_context *c, const grb_weight *w);
 
 /* Appends a sentence a line, indented, on how the score of a document comes
  * about; `matched` false and why, if it does not match. */

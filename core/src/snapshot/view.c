@@ -325,11 +325,15 @@ bool grb_view_window(const grb_view *v, uint64_t epoch, uint32_t base,
     return any;
 }
 
+bool grb_view_clean(const grb_view *v, uint64_t epoch) {
+    return !v->dead && !v->base && !overlay_any(v, epoch);
+}
+
 uint32_t grb_view_dead_count(const grb_view *v, uint64_t epoch,
                              uint32_t max_doc) {
     uint64_t live[GRB_WINDOW_WORDS];
     uint32_t dead = 0;
-    if (!v->dead && !v->base && !overlay_any(v, epoch)) return 0;
+    if (grb_view_clean(v, epoch)) return 0;
     for (uint64_t base = 0; base < max_doc; base += GRB_WINDOW) {
         if (!grb_view_window(v, epoch, (uint32_t)base, max_doc, live))
             continue;

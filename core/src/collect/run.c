@@ -1,0 +1,63 @@
+/* collect/run.c - one pass over all matches, or the best places and the total
+ * apart.
+ *
+ * Of a large result few places are kept. Where nothing else asks for every
+ * match, one pass looks for these and leaves out what cannot enter the page,
+ * and the total comes from statistics or from bits without scores.
+ *
+ * Invariant: the answer is the same either way.
+ * Threads: one search, one thread.
+ * Owns: nothing.
+ */
+#include "collect/collect.h"
+
+/* Up to so many postings one pass over all is cheaper than two. */
+#define PRUNE_MIN 8192u
+
+/* Whether to look for the best places alone and to count apart. */
+static bool run_prunes(const grb_collector *c, const grb_weight *main,
+                       size_t filter_count) {
+    const grb_collect_request *r = &c->request;
+    uint32_t off = c->context->off;
+    bool countable = filter_count == 0;
+    if (!main || !c->by_score || r->constant || r->keep == 0 || r->after ||
+        r->facet_count > 0 || (off & GRB_OFF_PRUNING))
+        return false;
+    uint64_t postings = grb_weight_postings(main, &countable);
+    if (off & GRB_OFF_COSTS) return true;
+    if (countable && grb_weight_counted(c->context, main)) return true;
+    if (r->total_max != GREBE_TOTAL_EXACT && r->total_max < postings / 8)
+        return true;
+    return countable && postings >= PRUNE_MIN;
+}
+
+grebe_status grb_collector_run(grb_collector *c, const grb_weight *main,
+                               const grb_weight *const *filters,
+                               size_t filter_count, grebe_error *err) {
+    const grb_collect_request *r = &c->request;
+    bool scored = main && r->plan->scored && r->keep > 0;
+    grebe_status status;
+    /* The number of all documents is known without looking. */
+    if (r->total_known && r->keep == 0 && r->facet_count == 0) return GREBE_OK;
+    if (r->keep == 0 && r->facet_count == 0)
+        return grb_search_count(
+            c->context, main, filters, filter_count,
+            r->total_max == GREBE_TOTAL_EXACT ? UINT64_MAX : r->total_max,
+            &c->total, err);
+    if (!run_prunes(c, main, filter_count))
+        return grb_search_run(c->context, main, filters, filter_count, scored,
+                              &c->visitor, err);
+    /* From here on `total` counts what was offered: never more than all. */
+    c->visitor.prune = true;
+    uint64_t total = 0, most = UINT64_MAX;
+    if (r->total_max != GREBE_TOTAL_EXACT)
+        most = GRB_MAX(r->total_max, r->keep);
+    GRB_TRY(grb_search_run(c->context, main, filters, filter_count, scored,
+                           &c->visitor, err));
+    status = grb_search_count(c->context, main, filters, filter_count, most,
+                              &total, err);
+    c->total = GRB_MAX(c->total, total);
+    c->counted = true;
+done:
+    return status;
+}

@@ -1,0 +1,63 @@
+/* search/match_term.h - the operator of one term; private to its files. */
+#ifndef GRB_SEARCH_MATCH_TERM_H
+#define GRB_SEARCH_MATCH_TERM_H
+
+#include <math.h>
+
+#include "search/kernel.h"
+#include "search/matcher.h"
+
+/* Blocks whose bounds are known, one behind the other from `near_from` on; a
+ * window has no more of them, but where blocks are very small. */
+#define GRB_TERM_NEAR 20u
+typedef struct grb_term_near {
+    uint32_t last; /* document; GRB_NO_DOC behind the last block */
+    float bound;   /* of scores; negative: no documents */
+} grb_term_near;
+
+typedef struct term_matcher {
+    grb_matcher m;
+    grb_postings *postings;
+    bool open;             /* a block has been asked for */
+    bool flat;             /* no lengths or frequencies: one score for all */
+    const uint32_t *freqs; /* of the block; NULL: not decoded yet */
+    const float *inverse;
+    float weight;
+    float flat_score;
+    grb_lengths *lengths;
+    uint32_t near_from, near_count;
+    grb_term_near near[GRB_TERM_NEAR];
+} term_matcher;
+
+/* match_term.c: makes the block with the first document >= min_doc current. */
+grebe_status grb_term_reach(term_matcher *t, uint32_t min_doc,
+                            grebe_error *err);
+/* match_term_list.c: grb_matcher_ops.bound of a term. */
+grebe_status grb_term_bound(grb_matcher *m, uint32_t base, uint32_t *last,
+                            float *bound, grebe_error *err);
+
+/* The block of `near` that holds the document, NULL if it is not known. */
+static inline const grb_term_near *grb_term_near_find(const term_matcher *t,
+                                                      uint32_t doc) {
+    if (doc < t->near_from) return NULL;
+    for (uint32_t i = 0; i < t->near_count; i++)
+        if (doc <= t->near[i].last) return &t->near[i];
+    return NULL;
+}
+
+/* The formula from tf times inverse on. */
+static inline float grb_term_score(float weight, float x) {
+    return weight - weight / (1.0f + x);
+}
+
+/* A value of tf times inverse up to which no score is above `floor`: the
+ * score never falls with it, so that one look at the formula proves it. */
+static inline float grb_term_least(float weight, float floor) {
+    float x;
+    if (floor < 0) return -1.0f;
+    if (floor >= weight) return HUGE_VALF;
+    x = floor / (weight - floor) * (1.0f - 1e-5f);
+    return grb_term_score(weight, x) <= floor ? x : -1.0f;
+}
+
+#endif

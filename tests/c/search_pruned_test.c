@@ -1,0 +1,495 @@
+/* rooms: base store doc analysis segment invert memseg snapshot query search collect api */
+/* Looking for the best places alone gives the same page as looking at every
+ * match: hits, order, scores to the bit, totals. Random trees over random
+ * leaves: models with blocks of every size, growing segments, files; with and
+ * without deletes. The seed is printed; GREBE_SEED repeats a run. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "collect/collect.h"
+#include "memseg/memseg.h"
+#include "model_segment.h"
+#include "search/kernel.h"
+#include "segment/segfile.h"
+
+enum { BODY, TAG, NUM };
+enum {
+    LEAVES_MAX = 5,
+    OFF_ALL = GRB_OFF_PRUNING | GRB_OFF_LISTS | GRB_OFF_COUNTS
+};
+
+static const grebe_allocator *const A = &grb_allocator_malloc;
+
+typedef struct world {
+    grebe_schema *schema;
+    grb_directory *directory;
+    grb_pool *pool;
+    grb_list *list;
+    grb_snapshot snapshot;
+    grb_arena arena;
+    grb_search_context context;
+    uint64_t live;
+    uint64_t decoded; /* blocks, of the last search */
+} world;
+
+static uint64_t state;
+static uint32_t pick(uint32_t n) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(state >> 33) % n;
+}
+
+/* ---- documents ---- */
+
+/* Word w stands in about one of `every[w]` documents. */
+static const uint32_t every[] = {1, 2, 2, 3, 4, 8, 20, 60, 300, 1500};
+
+static size_t body_make(char *text) {
+    size_t size = 0;
+    for (uint32_t n = 1 + pick(2); n; n--)
+        for (uint32_t w = 0; w < GRB_COUNT(every); w++) {
+            if (pick(every[w])) continue;
+            uint32_t tf = 1 + pick(3) + (pick(40) ? 0 : pick(12));
+            for (; tf; tf--) size += (size_t)sprintf(text + size, "w%u ", w);
+        }
+    for (uint32_t n = pick(12) ? pick(20) : pick(200); n; n--)
+        size += (size_t)sprintf(text + size, "x ");
+    return size;
+}
+
+static void document_fill(grebe_document *d, bool bodies) {
+    char text[4096];
+    grebe_document_clear(d);
+    if (bodies && pick(30))
+        grebe_document_add_text(d, BODY, text, body_make(text), NULL);
+    sprintf(text, "t%u", pick(4));
+    grebe_document_add_text(d, TAG, text, 2, NULL);
+    grebe_document_add_int(d, NUM, (int64_t)pick(1000), NULL);
+}
+
+/* ---- leaves ---- */
+
+static grb_segment *memory_make(world *x, uint32_t docs) {
+    grebe_document *d;
+    grb_inverted *inv;
+    grb_segment *s;
+    uint32_t doc;
+    assert_int_equal(grb_memseg_new(x->pool, x->schema, &s, NULL), 0);
+    assert_int_equal(grebe_document_new(x->schema, &d, NULL), 0);
+    assert_int_equal(grb_inverted_new(A, &inv, NULL), 0);
+    for (uint32_t i = 0; i < docs; i++) {
+        document_fill(d, true);
+        assert_int_equal(grb_inverted_build(inv, d, false, NULL), 0);
+        assert_int_equal(grb_memseg_append(s, inv, i, &doc, NULL), 0);
+    }
+    grb_inverted_free(inv);
+    grebe_document_free(d);
+    return s;
+}
+
+static grb_segment *file_make(world *x, grb_segment *s, uint64_t number) {
+    grb_segfile_options options = {.uuid = "0123456789abcde",
+                                   .file_number = number};
+    char name[16];
+    grb_segment *file;
+    grb_source source = {.segment = s};
+    grb_segfile_written written;
+    sprintf(name, "seg-%u", (unsigned)number);
+    grb_memseg_bounds(s, &source.bounds);
+    assert_int_equal(grb_segfile_write(x->directory, name, x->schema, &source,
+                                       1, &options, NULL, &written, NULL),
+                     0);
+    assert_int_equal(grb_segfile_open(x->directory, name, options.uuid, number,
+                                      GREBE_VERIFY_TOUCH, &file, NULL),
+                     0);
+    grb_totals_release(source.bounds.totals);
+    grb_segment_release(s);
+    return file;
+}
+
+static grb_segment *model_make(uint32_t docs) {
+    static const uint32_t sizes[] = {8, 64, 128, 256};
+    model_segment *m = model_new(A, sizes[pick(4)]);
+    model_field(m, BODY, GREBE_TEXT, false);
+    model_field(m, TAG, GREBE_KEYWORD, true);
+    model_field(m, NUM, GREBE_INT, false);
+    m->impacts = pick(3) > 0;
+    for (uint32_t i = 0; i < docs; i++) {
+        char text[4096], *at = text;
+        size_t size = body_make(text);
+        text[size] = 0;
+        model_doc(m, i);
+        for (uint32_t place = 0; *at; place++) {
+            size_t word = strcspn(at, " ");
+            model_token(m, BODY, at, word, place);
+            at += word + 1;
+        }
+        sprintf(text, "t%u", pick(4));
+        model_keyword(m, TAG, text, 2, true, true);
+        model_number(m, NUM, (int64_t)pick(1000));
+    }
+    return &m->segment;
+}
+
+static void leaf_make(world *x, uint32_t i, uint32_t kind, uint32_t docs) {
+    grb_leaf *leaf = &x->list->leaves[i];
+    if (kind == 0) {
+        leaf->segment = model_make(docs);
+        model_bounds((model_segment *)leaf->segment, &leaf->bounds);
+        return;
+    }
+    leaf->segment = memory_make(x, docs);
+    if (kind == 1) {
+        grb_memseg_bounds(leaf->segment, &leaf->bounds);
+    } else {
+        leaf->segment = file_make(x, leaf->segment, i + 1);
+        grb_segfile_bounds(leaf->segment, &leaf->bounds);
+    }
+}
+
+/* Kills about one document of `one_of`, 0: gives a view alone. */
+static void leaf_kill(world *x, grb_leaf *leaf, uint32_t one_of) {
+    leaf->view = grb_view_new(A, 0, NULL);
+    assert_non_null(leaf->view);
+    for (uint32_t d = 0; one_of && d < leaf->bounds.max_doc; d++) {
+        if (pick(one_of)) continue;
+        assert_true(grb_view_reserve(leaf->view, d));
+        grb_view_kill(leaf->view, d, 1);
+        x->live--;
+    }
+}
+
+static void field_add(world *x, const char *name, grebe_kind kind,
+                      uint32_t flags, const char *analyzer) {
+    grebe_field field = {name, kind, flags, analyzer, NULL};
+    assert_int_equal(grebe_schema_add(x->schema, &field, NULL), 0);
+}
+
+static void world_open(world *x, uint32_t leaves) {
+    memset(x, 0, sizeof *x);
+    assert_int_equal(grebe_schema_new(&x->schema, NULL), 0);
+    field_add(x, "body", GREBE_TEXT, GREBE_INDEXED, "whitespace");
+    field_add(x, "tag", GREBE_KEYWORD, GREBE_INDEXED | GREBE_COLUMN, NULL);
+    field_add(x, "num", GREBE_INT, GREBE_INDEXED | GREBE_COLUMN, NULL);
+    assert_int_equal(grb_directory_open_ram(A, &x->directory, NULL), 0);
+    assert_int_equal(grb_pool_new(A, &x->pool, NULL), 0);
+    grb_arena_init(&x->arena, A, 0);
+    x->list = calloc(1, sizeof *x->list + leaves * sizeof(grb_leaf));
+    assert_non_null(x->list);
+    x->list->count = leaves;
+    x->snapshot.list = x->list;
+    x->snapshot.schema = x->schema;
+    x->snapshot.epoch = 1;
+}
+
+static void world_close(world *x) {
+    for (uint32_t i = 0; i < x->list->count; i++) {
+        grb_leaf *leaf = &x->list->leaves[i];
+        grb_view_release(leaf->view);
+        grb_totals_release(leaf->bounds.totals);
+        grb_segment_release(leaf->segment);
+    }
+    free(x->list);
+    grb_arena_deinit(&x->arena);
+    grb_pool_release(x->pool);
+    grb_directory_close(x->directory);
+    grebe_schema_release(x->schema);
+}
+
+static void world_make(world *x) {
+    static const uint32_t rates[] = {0, 0, 2, 3, 50, 5000};
+    uint32_t leaves = 1 + pick(LEAVES_MAX);
+    world_open(x, leaves);
+    for (uint32_t i = 0; i < leaves; i++) {
+        leaf_make(x, i, pick(3), pick(8) ? 1 + pick(3000) : 4000 + pick(9000));
+        x->live += x->list->leaves[i].bounds.max_doc;
+        if (pick(2))
+            leaf_kill(x, &x->list->leaves[i], rates[pick(GRB_COUNT(rates))]);
+    }
+}
+
+/* ---- queries ---- */
+
+static grebe_query *word_query(void) {
+    char text[8];
+    grebe_value v = {.kind = GREBE_TEXT};
+    grebe_query *q = NULL;
+    bool tag = pick(6) == 0;
+    v.as.text.bytes = text;
+    v.as.text.size = (size_t)sprintf(text, "%c%u", tag ? 't' : 'w',
+                                     pick(tag ? 5 : GRB_COUNT(every) + 1));
+    grebe_query_term(tag ? "tag" : "body", &v, &q, NULL);
+    return q;
+}
+
+static grebe_query *range_query(void) {
+    grebe_value a = {.kind = GREBE_INT}, b = {.kind = GREBE_INT};
+    grebe_range range = {&a, &b, 0, 0};
+    grebe_query *q = NULL;
+    a.as.integer = (int64_t)pick(1000);
+    b.as.integer = a.as.integer + (int64_t)pick(500);
+    grebe_query_range("num", &range, &q, NULL);
+    return q;
+}
+
+static grebe_query *leaf_query(void) {
+    char text[32];
+    grebe_query *q = NULL;
+    int size = sprintf(text, "w%u w%u", pick(6), pick(6));
+    switch (pick(12)) {
+    case 0:
+        grebe_query_phrase("body", text, (size_t)size, pick(3), &q, NULL);
+        break;
+    case 1:
+        q = range_query();
+        break;
+    case 2:
+        if (pick(3))
+            grebe_query_prefix("body", "w", 1, &q, NULL);
+        else
+            grebe_query_all(&q, NULL);
+        break;
+    default:
+        q = word_query();
+    }
+    return q;
+}
+
+static grebe_query *tree(uint32_t depth);
+
+static grebe_query *list_query(uint32_t depth, bool dismax) {
+    /* Pure lists come up as often as mixed ones. */
+    static const grebe_occur mixes[][4] = {
+        {GREBE_SHOULD, GREBE_SHOULD, GREBE_SHOULD, GREBE_SHOULD},
+        {GREBE_MUST, GREBE_MUST, GREBE_MUST, GREBE_MUST},
+        {GREBE_MUST, GREBE_SHOULD, GREBE_SHOULD, GREBE_SHOULD},
+        {GREBE_MUST, GREBE_SHOULD, GREBE_MUST_NOT, GREBE_FILTER},
+        {GREBE_SHOULD, GREBE_SHOULD, GREBE_SHOULD, GREBE_MUST_NOT}};
+    static const float ties[] = {0.0f, 0.25f, 1.0f};
+    const grebe_occur *mix = mixes[pick(GRB_COUNT(mixes))];
+    grebe_clause clauses[8];
+    grebe_query *items[8], *q = NULL;
+    uint32_t n = 1 + pick(6), should = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        items[i] = tree(depth - 1);
+        clauses[i] = (grebe_clause){.occur = mix[pick(4)], .query = items[i]};
+        should += clauses[i].occur == GREBE_SHOULD;
+    }
+    if (dismax)
+        grebe_query_dismax(items, n, ties[pick(3)], &q, NULL);
+    else
+        grebe_query_bool(clauses, n, pick(4) ? 0 : pick(should + 1), &q, NULL);
+    assert_non_null(q);
+    for (uint32_t i = 0; i < n; i++) grebe_query_release(items[i]);
+    return q;
+}
+
+static grebe_query *tree(uint32_t depth) {
+    static const float factors[] = {0.0f, 1e-6f, 0.5f, 1.0f, 3.0f, 1e5f};
+    grebe_query *q, *inner;
+    uint32_t what = depth ? pick(10) : 9;
+    if (what < 5) return list_query(depth, false);
+    if (what == 5) return list_query(depth, true);
+    if (what > 7) return leaf_query();
+    inner = tree(depth - 1);
+    if (what == 6)
+        grebe_query_boost(inner, factors[pick(6)], &q, NULL);
+    else
+        grebe_query_constant(inner, factors[pick(6)], &q, NULL);
+    grebe_query_release(inner);
+    return q;
+}
+
+/* ---- pages ---- */
+
+typedef struct page {
+    size_t count;
+    uint64_t total;
+    bool more;
+    grb_place places[200];
+} page;
+
+typedef struct wish {
+    grebe_query *query, *filter; /* filter NULL: none */
+    uint64_t keep, total_max;
+} wish;
+
+static void page_make(world *x, const wish *w, uint32_t off, page *out) {
+    grb_sort_plan plan;
+    grb_collector collector;
+    grb_search_context *c = &x->context;
+    grb_weight *main, *filter = NULL;
+    grb_arena_reset(&x->arena);
+    memset(c, 0, sizeof *c);
+    c->snapshot = &x->snapshot;
+    c->schema = x->schema;
+    c->arena = &x->arena;
+    c->off = off;
+    assert_int_equal(grb_sort_parse(x->schema, NULL, &plan, NULL), 0);
+    assert_int_equal(grb_weight_new(c, w->query, w->keep > 0, &main, NULL), 0);
+    if (w->filter)
+        assert_int_equal(grb_weight_new(c, w->filter, false, &filter, NULL),
+                         0);
+    grb_collect_request r = {
+        .plan = &plan, .keep = w->keep, .total_max = w->total_max};
+    const grb_weight *filters[] = {filter};
+    assert_int_equal(grb_collector_init(&collector, c, A, &r, NULL), 0);
+    assert_int_equal(
+        grb_collector_run(&collector, main, filters, w->filter != NULL, NULL),
+        0);
+    assert_int_equal(grb_collector_finish(&collector, NULL), 0);
+    out->count = grb_collector_count(&collector);
+    assert_true(out->count <= GRB_COUNT(out->places));
+    for (size_t i = 0; i < out->count; i++)
+        grb_collector_place(&collector, i, &out->places[i]);
+    out->total = collector.total;
+    if (w->total_max != GREBE_TOTAL_EXACT)
+        out->total = GRB_MIN(out->total, w->total_max + 1);
+    out->more = grb_collector_more(&collector);
+    grb_collector_deinit(&collector);
+    x->decoded = c->blocks_decoded;
+}
+
+static void page_fail(const wish *w, uint32_t off, uint64_t from,
+                      const char *what) {
+    static char text[4096];
+    grebe_query_text(w->query, text, sizeof text);
+    fail_msg("off %u: %s differs, query %s, keep %u, seed %llu", off, what,
+             text, (unsigned)w->keep, (unsigned long long)from);
+}
+
+static void pages_compare(const wish *w, uint32_t off, const page *a,
+                          const page *b, uint64_t from) {
+    if (a->total != b->total) page_fail(w, off, from, "the total");
+    if (a->count != b->count) page_fail(w, off, from, "the number of hits");
+    if (a->more != b->more) page_fail(w, off, from, "what is left");
+    for (size_t i = 0; i < a->count; i++) {
+        if (a->places[i].leaf != b->places[i].leaf ||
+            a->places[i].doc != b->places[i].doc)
+            page_fail(w, off, from, "a hit");
+        if (memcmp(&a->places[i].score, &b->places[i].score, 4) != 0)
+            page_fail(w, off, from, "a score");
+    }
+}
+
+static void wish_check(world *x, const wish *w, uint64_t from) {
+    static const uint32_t ways[] = {
+        0, GRB_OFF_COSTS, GRB_OFF_COSTS | GRB_OFF_LISTS,
+        GRB_OFF_COSTS | GRB_OFF_COUNTS, GRB_OFF_PRUNING};
+    page all, best;
+    page_make(x, w, OFF_ALL, &all);
+    for (size_t i = 0; i < GRB_COUNT(ways); i++) {
+        page_make(x, w, ways[i], &best);
+        pages_compare(w, ways[i], &all, &best, from);
+    }
+}
+
+static void pruned_pages_are_those_of_all_matches(void **unused) {
+    static const uint64_t keeps[] = {1, 2, 10, 16, 17, 100, 0};
+    static const uint64_t bounds[] = {GREBE_TOTAL_EXACT, GREBE_TOTAL_EXACT, 1,
+                                      50, 5000};
+    const char *seed = getenv("GREBE_SEED");
+    uint64_t first = seed ? strtoull(seed, NULL, 10) : 20260101;
+    uint32_t rounds =
+        getenv("GREBE_ROUNDS") ? (uint32_t)atoi(getenv("GREBE_ROUNDS")) : 12;
+    printf("seed %llu\n", (unsigned long long)first);
+    for (uint32_t round = 0; round < rounds; round++) {
+        world x;
+        state = first + round;
+        world_make(&x);
+        for (uint32_t n = 0; n < 120; n++) {
+            wish w = {.query = n % 4 ? tree(2) : word_query(),
+                      .filter = pick(5) ? NULL : leaf_query(),
+                      .keep = keeps[pick(GRB_COUNT(keeps))],
+                      .total_max = bounds[pick(GRB_COUNT(bounds))]};
+            w.keep = GRB_MIN(w.keep, x.live);
+            wish_check(&x, &w, first + round);
+            grebe_query_release(w.query);
+            grebe_query_release(w.filter);
+        }
+        world_close(&x);
+    }
+}
+
+/* ---- what is saved ---- */
+
+static void a_search_for_few_decodes_few_blocks(void **unused) {
+    grebe_value v = {.kind = GREBE_TEXT};
+    wish w = {.keep = 10, .total_max = GREBE_TOTAL_EXACT};
+    page all, best;
+    world x;
+    state = 7;
+    for (uint32_t kind = 1; kind <= 2; kind++) {
+        world_open(&x, 1);
+        leaf_make(&x, 0, kind, 100000);
+        x.live = 100000;
+        v.as.text.bytes = "w0";
+        v.as.text.size = 2;
+        assert_int_equal(grebe_query_term("body", &v, &w.query, NULL), 0);
+        page_make(&x, &w, OFF_ALL, &all);
+        uint64_t decoded = x.decoded;
+        page_make(&x, &w, 0, &best);
+        pages_compare(&w, 0, &all, &best, 7);
+        assert_true(decoded > 200);
+        printf("one term: %u of %u blocks\n", (unsigned)x.decoded,
+               (unsigned)decoded);
+        assert_true(x.decoded * 4 < decoded);
+        /* A total from statistics decodes nothing at all. */
+        w.keep = 0;
+        page_make(&x, &w, 0, &best);
+        assert_int_equal(x.decoded, 0);
+        assert_int_equal(best.total, all.total);
+        w.keep = 10;
+        grebe_query_release(w.query);
+        world_close(&x);
+    }
+}
+
+/* ---- kernels ---- */
+
+static void vectors_give_the_bits_of_scalar_loops(void **unused) {
+    const grb_search_kernels *v = grb_search_kernels_avx2();
+    const grb_search_kernels *s = &grb_search_kernels_scalar;
+    if (!v) {
+        printf("this machine has no AVX2\n");
+        skip();
+    }
+    state = 3;
+    for (uint32_t round = 0; round < 2000; round++) {
+        uint32_t docs[256], to[2][257], count = pick(257);
+        float x[256], kept[2][257], scores[2][256];
+        double sums[64];
+        for (uint32_t i = 0; i < 256; i++) {
+            docs[i] = i * 3;
+            x[i] = pick(9) ? (float)pick(1000) / 37.0f : 0.0f;
+            scores[0][i] = scores[1][i] = x[i];
+            sums[i % 64] = (double)pick(50) / 7;
+        }
+        float least = pick(4) ? x[pick(256)] : -1.0f;
+        double cut = pick(4) ? sums[pick(64)] : -1.0;
+        uint32_t n = s->above(docs, x, count, least, to[0], kept[0]);
+        assert_int_equal(v->above(docs, x, count, least, to[1], kept[1]), n);
+        assert_memory_equal(to[0], to[1], n * 4);
+        assert_memory_equal(kept[0], kept[1], n * 4);
+        s->score(scores[0], count, 2.7f);
+        v->score(scores[1], count, 2.7f);
+        assert_memory_equal(scores[0], scores[1], sizeof scores[0]);
+        assert_true(s->sums(sums, cut) == v->sums(sums, cut));
+        /* In place. */
+        v->above(docs, x, count, least, docs, x);
+        assert_memory_equal(docs, to[0], n * 4);
+        assert_memory_equal(x, kept[0], n * 4);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pruned_pages_are_those_of_all_matches),
+        cmocka_unit_test(a_search_for_few_decodes_few_blocks),
+        cmocka_unit_test(vectors_give_the_bits_of_scalar_loops),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
