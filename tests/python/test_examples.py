@@ -130,3 +130,48 @@ def test_the_table_comes_from_the_newest_results(tmp_path):
     assert "| W1 | a cycle | Python | us | 2 | 5,000 | 2,500x |" in filled
     assert "Other" not in filled and "old\n" not in filled
     assert filled.startswith("a\n") and filled.endswith("<!-- bench: end -->\nb\n")
+
+
+@pytest.fixture
+def check_docs(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    yield tool("check_docs")
+    for name in ("make_docs", "readme_table"):
+        sys.modules.pop(name, None)
+
+
+def test_links_are_checked(check_docs, tmp_path):
+    page = tmp_path / "page.md"
+    (tmp_path / "other.md").write_text("# A heading, with `code`\n")
+    good = "[a](other.md) [b](other.md#a-heading-with-code) [c](https://x.y)\n"
+    assert list(check_docs.link_faults(page, good)) == []
+    assert list(check_docs.link_faults(page, "```\n[a](none.md)\n```\n")) == []
+    bad = "[a](none.md) [b](other.md#another)"
+    assert len(list(check_docs.link_faults(page, bad))) == 2
+
+
+def test_the_shown_code_is_checked(check_docs):
+    readme = (ROOT / "README.md").read_text()
+    assert list(check_docs.readme_faults(readme)) == []
+    assert len(list(check_docs.readme_faults(readme.replace("import grebe", "")))) == 1
+    assert len(list(check_docs.readme_faults(""))) == 3
+
+
+def test_paths_of_a_machine_are_found(check_docs):
+    assert check_docs.MACHINE.search("see /home/" + "somebody/grebe")
+    assert not check_docs.MACHINE.search("docs/home/page and /var/lib/apt")
+
+
+def test_pages_are_made_from_headers(check_docs):
+    make_docs = sys.modules["make_docs"]
+    source = (
+        '#ifndef X_H\n#define X_H\n#include "a.h"\n\n'
+        "/* Does a thing; see grebe_y. */\n"
+        "GREBE_API grebe_status grebe_x(int a,\n                  int b);\n"
+    )
+    (_, noise), (comment, code), *_ = make_docs.blocks(source)
+    assert make_docs.names(code) == ["grebe_x"] and "ifndef" in noise
+    assert comment == "Does a thing; see `grebe_y`."
+    assert "grebe_status grebe_x(int a, int b);" in make_docs.fence(code)
+    statuses = make_docs.statuses()
+    assert [int(s[1]) for s in statuses] == list(range(1, len(statuses) + 1))
