@@ -288,7 +288,6 @@ class World:
     def do_commit(self, step, kind):
         index = self.thing(step)
         kind = self.kind if kind == "any" else kind
-        before = index.commit_number if hasattr(index, "commit_number") else None
         if self.spread == "merged" and not self.in_batch and index.stats()["pending"]:
             index.merge()
         before = index.stats()["commit_number"]
@@ -362,9 +361,9 @@ class World:
 
     # Reading
 
-    def query(self, index, tree, strict=True):
+    def query(self, index, tree):
         """A Q from a tree; a text stays one unless it is in a tree."""
-        if tree is None or isinstance(tree, str):
+        if tree is None or isinstance(tree, str) or only(tree, "$repeat"):
             return given(tree)
         (name, how), *more = tree.items()
         build = getattr(self, "query_" + name, None)
@@ -378,9 +377,9 @@ class World:
         return make(*(given(part) for part in how), **dict(more))
 
     def part(self, index, tree):
-        if isinstance(tree, (str, dict)) and not isinstance(tree, dict):
-            return grebe.parse(given(tree), index)
-        return self.query(index, tree)
+        """A Q: a text inside a tree is read strictly."""
+        query = self.query(index, tree)
+        return grebe.parse(query, index) if isinstance(query, str) else query
 
     def query_bool(self, index, how):
         clauses = {
@@ -553,9 +552,8 @@ class Tally:
                 line += f", {self.skips[feature]} not in Python"
             print(line)
         print(
-            f"Python: {self.vectors.total() if hasattr(self.vectors, 'total') else sum(self.vectors.values())}"
-            f" vectors, {sum(self.runs.values())} runs in {len(LAYOUTS)} layouts, "
-            f"{self.steps} steps, {self.failures} failures, {seconds:.1f} s"
+            f"Python: {sum(self.vectors.values())} vectors, "
+            f"{sum(self.runs.values())} runs in {len(LAYOUTS)} layouts, {self.steps} steps, {self.failures} failures, {seconds:.1f} s"
         )
         return self.failures != 0 or not self.vectors
 
@@ -593,7 +591,8 @@ def vector_run(tally, vector, folder):
 
 def main(folder, wanted=None):
     tally, begun = Tally(), time.monotonic()
-    memory = None if "TMPDIR" in os.environ or not os.path.isdir("/dev/shm") else "/dev/shm"
+    in_memory = os.path.isdir("/dev/shm") and "TMPDIR" not in os.environ
+    memory = "/dev/shm" if in_memory else None
     with tempfile.TemporaryDirectory(prefix="grebe-vectors-", dir=memory) as place:
         for path in sorted(pathlib.Path(folder).glob("*.jsonl")):
             for line in path.read_text(encoding="utf-8").split("\n"):

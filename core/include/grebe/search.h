@@ -31,7 +31,7 @@ typedef struct grebe_facet_request {
     const char *field;
     uint64_t limit;      /* 0: 10; GREBE_LIMIT_ALL: all */
     uint64_t offset;
-    uint64_t mincount;   /* least count listed; 1 is usual */
+    uint64_t mincount;   /* least count listed; 0: 1 */
     grebe_facet_sort sort;
     const char *prefix;  /* NULL: all values */
     size_t prefix_size;

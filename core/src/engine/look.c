@@ -229,8 +229,9 @@ static grebe_status sources_visit(term_source *sources, uint32_t count,
             df += t->term.df;
             GRB_TRY(source_next(t, err));
         }
-        GRB_TRY(
-            r->visit(r->context, (const char *)bytes->bytes, bytes->size, df));
+        GRB_TRY(r->visit(r->context,
+                         bytes->size ? (const char *)bytes->bytes : "",
+                         bytes->size, df));
     }
 done:
     return status;
