@@ -53,10 +53,6 @@ done:
 grebe_status grebe_index_close(grebe_index *index, int commit,
                                grebe_error *err) {
     if (!index) return argument_missing(err);
-    if (grb_index_foreign(index))
-        return grb_error(err, GREBE_FORKED,
-                         "the index was opened before the process forked");
-    if (grebe_index_closed(index)) return GREBE_OK;
     grebe_status status = grb_index_close(index, commit, err);
     if (status == GREBE_OK) grb_container_forget(index);
     return status;
@@ -67,15 +63,11 @@ void grebe_index_free(grebe_index *index) {
     grb_handle_died();
     /* In a forked child locks may be held for ever and files are the
      * parent's: the memory is left to the end of the process. */
-    if (grb_index_foreign(index)) return;
-    if (!grebe_index_closed(index)) grb_index_abandon(index);
-    grb_container_forget(index);
-    grb_container_release(index->container);
-    grb_index_release(index);
+    if (!grb_index_foreign(index)) grb_index_free(index);
 }
 
 int grebe_index_closed(const grebe_index *index) {
-    return !index || atomic_load(&((grebe_index *)index)->closed);
+    return !index || grb_index_closed(index);
 }
 
 const char *grebe_index_path(const grebe_index *index) {
@@ -142,7 +134,7 @@ grebe_status grebe_index_rollback(grebe_index *index, grebe_error *err) {
 }
 
 grebe_status grebe_index_batch_begin(grebe_index *index, grebe_error *err) {
-    INDEX_CALL(index, grb_writer_batch_begin(index->writer, err));
+    INDEX_CALL(index, grb_writer_batch_begin(index->writer, index, err));
 }
 
 grebe_status grebe_index_batch_end(grebe_index *index, grebe_commit_kind kind,
@@ -192,12 +184,20 @@ grebe_status grebe_index_branch(grebe_index *index, grebe_index **out,
 
 /* ---- looking ---- */
 
+static grebe_status get(grebe_index *index, const grebe_value *key,
+                        grebe_document *document, int *found,
+                        grebe_error *err) {
+    bool changed;
+    grebe_status status = grb_index_refresh(index, &changed, err);
+    if (status != GREBE_OK) return status;
+    return grb_writer_get(index->writer, key, document, found, err);
+}
+
 grebe_status grebe_index_get(grebe_index *index, const grebe_value *key,
                              grebe_document *document, int *found,
                              grebe_error *err) {
     if (!key || !found) return argument_missing(err);
-    INDEX_CALL(index,
-               grb_writer_get(index->writer, key, document, found, err));
+    INDEX_CALL(index, get(index, key, document, found, err));
 }
 
 static grebe_status numbers_read(grebe_index *index, uint64_t *count,

@@ -146,7 +146,6 @@ static grebe_status leaves_join(grb_writer *w, uint32_t first, uint32_t count,
     grb_leaf leaf = {0};
     grb_bitmap *dead = NULL;
     GRB_TRY(join_prepare(w, first, drop, &j, err));
-    w->checkpoint_due = w->durable != NULL;
     if (j.docs_kept == 0) {
         status = grb_writer_splice(w, first, count, NULL, 0, err);
         goto done;
@@ -158,7 +157,9 @@ static grebe_status leaves_join(grb_writer *w, uint32_t first, uint32_t count,
     status = leaf.view ? grb_writer_splice(w, first, count, &leaf, 1, err)
                        : grb_error_memory(err, 64);
 done:
-    if (status != GREBE_OK) {
+    if (status == GREBE_OK) {
+        w->checkpoint_due = w->durable != NULL;
+    } else {
         grb_view_release(leaf.view);
         grb_segment_release(leaf.segment);
     }
@@ -242,14 +243,17 @@ grebe_status grb_writer_freeze(grb_writer *w, grebe_error *err) {
     grebe_status status;
     uint64_t begun = grb_clock_ns();
     GRB_TRY(grb_writer_seal(w, err));
-    uint32_t first = memory_first(w);
+    uint32_t first = memory_first(w), i = first;
     if (first == w->list->count) goto done;
-    for (uint32_t i = first;
-         i < w->list->count && !w->list->leaves[i].segment->file_number; i++)
+    while (i < w->list->count) {
         GRB_TRY(row_freeze(w, i, err));
+        /* A row without documents has left nothing in its place. */
+        if (i < w->list->count && w->list->leaves[i].segment->file_number) i++;
+    }
     w->stats.freezes++;
     w->stats.freeze_ns += grb_clock_ns() - begun;
     w->freeze_at = w->options.memory_max;
+    w->freeze_docs_at = w->options.docs_max;
 done:
     grb_writer_recount(w);
     return status;
@@ -296,10 +300,11 @@ done:
 
 /* A freeze or merge that failed has lost nothing: it is counted and tried
  * again when a quarter more has gathered. */
-static grebe_status failure_count(grb_writer *w, uint64_t bytes,
-                                  grebe_status failed, grebe_error *err) {
+static grebe_status failure_count(grb_writer *w, uint64_t bytes, uint64_t docs,
+                                  grebe_status failed) {
     w->stats.failures++;
     w->freeze_at = bytes + bytes / 4;
+    w->freeze_docs_at = docs + docs / 4 + 1;
     if (bytes < 2 * w->options.memory_max) return GREBE_OK;
     return failed;
 }
@@ -312,13 +317,14 @@ grebe_status grb_writer_maintain(grb_writer *w, grebe_error *err) {
         bytes += grb_memseg_bytes(w->growing);
         docs += bounds.max_doc;
     }
-    bool full = bytes >= w->freeze_at || docs >= w->options.docs_max ||
+    bool full = bytes >= w->freeze_at || docs >= w->freeze_docs_at ||
                 (w->sealed_docs && w->list->count > GRB_MEMORY_LEAVES_MAX &&
+                 w->freeze_docs_at == w->options.docs_max &&
                  w->list->count - memory_first(w) > GRB_MEMORY_LEAVES_MAX);
     if (GRB_LIKELY(!full)) return GREBE_OK;
     grebe_status status = grb_writer_freeze(w, err);
     if (status == GREBE_OK) status = merges_due(w, err);
-    return status == GREBE_OK ? status : failure_count(w, bytes, status, err);
+    return status == GREBE_OK ? status : failure_count(w, bytes, docs, status);
 }
 
 /* One segment without dead documents needs no merge. */

@@ -107,6 +107,7 @@ void grb_mark_take(grb_writer *w, grb_snapshot *snapshot, grb_mark *mark) {
         .snapshot = snapshot,
         .pending_size = w->pending.size,
         .next_ordinal = w->next_ordinal,
+        .next_sequence = w->next_sequence,
         .checkpoint_due = w->checkpoint_due,
         .unpublished = w->unpublished,
         .undurable = w->undurable,
@@ -193,26 +194,36 @@ static void mark_reset(grb_writer *w, const grb_mark *mark) {
     if (w->pending.size > mark->pending_size)
         w->pending.size = mark->pending_size;
     w->next_ordinal = mark->next_ordinal;
+    w->next_sequence = mark->next_sequence;
     w->unpublished = mark->unpublished;
     w->undurable = mark->undurable;
     w->added = mark->added;
     w->deleted = mark->deleted;
 }
 
+/* `reserved` is the header for what comes after: without it going back would
+ * succeed and publishing fail. */
+static grebe_status go_back_or_discard(grb_writer *w, const grb_snapshot *to,
+                                       grb_snapshot *reserved,
+                                       grebe_error *err) {
+    grebe_status status = grb_writer_go_back(w, to, err);
+    if (status != GREBE_OK) grb_line_discard(w->line, reserved);
+    return status;
+}
+
 grebe_status grb_writer_rollback(grb_writer *w, grebe_error *err) {
+    grb_snapshot *s;
     grebe_status status = grb_writer_enter(w, err);
     if (status != GREBE_OK) return status;
     if (w->in_batch) {
         status = grb_error(err, GREBE_STATE, "rollback inside a batch");
         goto done;
     }
-    bool seen = w->undurable || w->unpublished;
-    GRB_TRY(grb_writer_go_back(w, w->hard.snapshot, err));
-    grb_buf_clear(&w->pending);
-    mark_reset(w, &(grb_mark){.next_ordinal = w->hard.next_ordinal,
-                              .checkpoint_due = w->hard.checkpoint_due});
-    w->unpublished = seen || w->number != w->hard.snapshot->number;
-    status = grb_publish_soft(w, NULL, err);
+    if (!w->undurable && !w->unpublished) goto done;
+    GRB_TRY(grb_publish_reserve(w, &s, err));
+    GRB_TRY(go_back_or_discard(w, w->hard.snapshot, s, err));
+    mark_reset(w, &w->hard);
+    grb_publish_slot(w, s, true);
 done:
     grb_writer_leave(w);
     return status;
@@ -220,7 +231,8 @@ done:
 
 /* ---- batches ---- */
 
-grebe_status grb_writer_batch_begin(grb_writer *w, grebe_error *err) {
+grebe_status grb_writer_batch_begin(grb_writer *w, const void *handle,
+                                    grebe_error *err) {
     grb_snapshot *before = NULL;
     grebe_status status = grb_writer_enter(w, err);
     if (status != GREBE_OK) return status;
@@ -232,6 +244,7 @@ grebe_status grb_writer_batch_begin(grb_writer *w, grebe_error *err) {
     grb_mark_take(w, before, &w->batch);
     w->in_batch = true;
     w->batch_owner = pthread_self();
+    w->batch_handle = handle;
 done:
     grb_writer_leave(w);
     return status;
@@ -248,6 +261,7 @@ static grebe_status batch_enter(grb_writer *w, grebe_error *err) {
 
 static void batch_leave(grb_writer *w) {
     w->in_batch = false;
+    w->batch_handle = NULL;
     grb_mark_drop(&w->batch);
     pthread_cond_broadcast(&w->batch_over);
 }
@@ -274,6 +288,16 @@ done:
     return status;
 }
 
+void grb_writer_batch_drop(grb_writer *w, const void *handle) {
+    pthread_mutex_lock(&w->mutex);
+    if (w->in_batch && w->batch_handle == handle && !w->ended) {
+        w->lost = grb_writer_go_back(w, w->batch.snapshot, NULL) != GREBE_OK;
+        if (!w->lost) mark_reset(w, &w->batch);
+        batch_leave(w);
+    }
+    pthread_mutex_unlock(&w->mutex);
+}
+
 /* ---- snapshots, restore, branch ---- */
 
 grebe_status grb_writer_snapshot(grb_writer *w, grebe_snapshot **out,
@@ -292,6 +316,7 @@ grebe_status grb_writer_snapshot(grb_writer *w, grebe_snapshot **out,
     }
     GRB_TRY(grb_publish_soft(w, NULL, err));
     pin->snapshot = grb_line_snapshot(w->line);
+    pin->next_sequence = w->next_sequence;
     pin->writer = grb_writer_acquire(w);
     pin->next = w->pins;
     pin->link = &w->pins;
@@ -318,6 +343,7 @@ void grb_writer_snapshot_free(grebe_snapshot *pin) {
 
 grebe_status grb_writer_restore(grb_writer *w, const grebe_snapshot *pin,
                                 grebe_error *err) {
+    grb_snapshot *s;
     grebe_status status = grb_writer_enter(w, err);
     if (status != GREBE_OK) return status;
     if (pin->writer != w) {
@@ -329,12 +355,14 @@ grebe_status grb_writer_restore(grb_writer *w, const grebe_snapshot *pin,
         status = grb_error(err, GREBE_STATE, "restore inside a batch");
         goto done;
     }
-    GRB_TRY(grb_writer_go_back(w, pin->snapshot, err));
+    GRB_TRY(grb_publish_reserve(w, &s, err));
+    GRB_TRY(go_back_or_discard(w, pin->snapshot, s, err));
     grb_buf_clear(&w->pending);
+    w->next_sequence = pin->next_sequence;
     w->checkpoint_due = w->durable != NULL;
-    w->unpublished = w->undurable = true;
+    w->undurable = true;
     w->added = w->deleted = 0;
-    status = grb_publish_soft(w, NULL, err);
+    grb_publish_slot(w, s, true);
 done:
     grb_writer_leave(w);
     return status;

@@ -343,17 +343,21 @@ done:
 }
 
 grebe_status grb_update_wipe(grb_writer *w, grebe_error *err) {
+    if (w->list->count == 0) {
+        w->unique = true;
+        return GREBE_OK;
+    }
     grb_list *empty = grb_list_new(w->allocator, 0);
     if (!empty) return grb_error_memory(err, sizeof *empty);
+    w->unique = true;
     if (log_wanted(w)) {
         grb_record_wipe(&w->pending);
         log_check(w);
     }
-    if (w->list->count) w->unpublished = w->undurable = true;
+    w->unpublished = w->undurable = true;
     w->deleted += w->live;
     w->stats.deletes += w->live;
     w->live = 0;
-    w->unique = true;
     grb_list_release(w->list);
     w->list = empty;
     w->growing = NULL;
@@ -415,6 +419,32 @@ done:
 
 /* ---- get, fields ---- */
 
+/* Reads a stored record into a document, which may have been made for another
+ * schema of this index (fields were added, or taken back by a restore): values
+ * go by their fields' names, those that it does not have are left out. */
+static grebe_status record_read(grb_writer *w, const grb_buf *record,
+                                grebe_document *document, grebe_error *err) {
+    grebe_status status;
+    grb_cursor cursor;
+    grebe_document *own = NULL;
+    grb_document_clear(document);
+    grb_cursor_init(&cursor, record->bytes, record->size);
+    if (GRB_LIKELY(document->schema == w->schema))
+        return grb_document_decode(&cursor, document, err);
+    GRB_TRY(grb_document_new(w->schema, w->allocator, &own, err));
+    GRB_TRY(grb_document_decode(&cursor, own, err));
+    for (uint32_t i = 0; i < own->count; i++) {
+        const grb_field *field = &w->schema->fields[own->instances[i].field];
+        if (grb_schema_find(document->schema, field->name, field->name_size) ==
+            GREBE_NO_FIELD)
+            continue;
+        GRB_TRY(instance_rehome(document, own, &own->instances[i], err));
+    }
+done:
+    grb_document_free(own);
+    return status;
+}
+
 grebe_status grb_writer_get(grb_writer *w, const grebe_value *value,
                             grebe_document *document, int *found,
                             grebe_error *err) {
@@ -424,7 +454,6 @@ grebe_status grb_writer_get(grb_writer *w, const grebe_value *value,
     grb_key key;
     grb_snapshot now;
     grb_buf record;
-    grb_cursor cursor;
     *found = 0;
     status = grb_writer_look(w, err);
     if (status != GREBE_OK) return status;
@@ -438,9 +467,7 @@ grebe_status grb_writer_get(grb_writer *w, const grebe_value *value,
     if (!document) goto done;
     grb_segment *s = w->list->leaves[leaf].segment;
     GRB_TRY(s->ops->stored(s, doc, &record, err));
-    grb_document_clear(document);
-    grb_cursor_init(&cursor, record.bytes, record.size);
-    GRB_TRY(grb_document_decode(&cursor, document, err));
+    GRB_TRY(record_read(w, &record, document, err));
 done:
     grb_buf_deinit(&record);
     grb_writer_leave(w);

@@ -19,6 +19,7 @@ static grebe_status writer_init(grb_writer *w, const grb_writer_setup *setup,
     if (!w->options.docs_max) w->options.docs_max = GRB_DOCS_MAX_DEFAULT;
     w->epoch = w->options.first_epoch ? w->options.first_epoch : 1;
     w->freeze_at = w->options.memory_max;
+    w->freeze_docs_at = w->options.docs_max;
     w->next_sequence = 1;
     w->next_file = 1;
     w->unique = true;
@@ -131,6 +132,10 @@ grebe_status grb_writer_enter(grb_writer *w, grebe_error *err) {
     else if (w->options.mode == GREBE_READ)
         status = grb_error(err, GREBE_READ_ONLY,
                            "the index was opened for reading");
+    else if (w->lost)
+        status = grb_error(err, GREBE_POISONED,
+                           "no memory to undo a batch whose handle was "
+                           "freed; reopen the index");
     else if (w->durable && grb_durable_poisoned(w->durable))
         status = grb_error(err, GREBE_POISONED,
                            "an earlier write or sync failed; reopen the "

@@ -26,6 +26,7 @@ typedef struct grb_writer grb_writer;
 struct grebe_snapshot {
     grb_writer *writer;
     grb_snapshot *snapshot;
+    uint64_t next_sequence;
     struct grebe_snapshot *next, **link;
 };
 
@@ -38,7 +39,7 @@ typedef struct grb_victim {
 typedef struct grb_mark {
     grb_snapshot *snapshot;
     size_t pending_size;
-    uint64_t next_ordinal;
+    uint64_t next_ordinal, next_sequence;
     bool checkpoint_due, unpublished, undurable;
     uint64_t added, deleted;
 } grb_mark;
@@ -51,8 +52,10 @@ struct grb_writer {
     pthread_cond_t batch_over;
     bool in_batch;
     pthread_t batch_owner;
+    const void *batch_handle; /* that began it */
     grb_mark batch;
     bool ended; /* closed: every writing call says so */
+    bool lost;  /* a dropped batch could not be undone */
 
     grb_directory *directory; /* NULL in memory until the first freeze */
     grb_durable *durable;     /* NULL in memory */
@@ -82,7 +85,7 @@ struct grb_writer {
     grb_arena scratch;
     grb_victim *victims;
     uint32_t victim_count, victim_capacity;
-    uint64_t freeze_at; /* bytes at which a failed freeze is retried */
+    uint64_t freeze_at, freeze_docs_at; /* later after a failed freeze */
     uint64_t sealed_bytes, sealed_docs; /* of sealed memory segments */
     uint64_t added, deleted;            /* since the last commit of any kind */
     grebe_index_stats stats;            /* the writer's part of the counters */
@@ -188,10 +191,15 @@ void grb_mark_drop(grb_mark *mark);
 grebe_status grb_writer_go_back(grb_writer *w, const grb_snapshot *snapshot,
                                 grebe_error *err);
 grebe_status grb_writer_rollback(grb_writer *w, grebe_error *err);
-grebe_status grb_writer_batch_begin(grb_writer *w, grebe_error *err);
+/* `handle` is what the caller holds: see grb_writer_batch_drop. */
+grebe_status grb_writer_batch_begin(grb_writer *w, const void *handle,
+                                    grebe_error *err);
 grebe_status grb_writer_batch_end(grb_writer *w, grebe_commit_kind kind,
                                   grebe_commit_info *info, grebe_error *err);
 grebe_status grb_writer_batch_undo(grb_writer *w, grebe_error *err);
+/* The handle goes away: a batch begun through it is undone, from any thread,
+ * so that nobody waits for its end for ever. */
+void grb_writer_batch_drop(grb_writer *w, const void *handle);
 grebe_status grb_writer_snapshot(grb_writer *w, grebe_snapshot **out,
                                  grebe_error *err);
 void grb_writer_snapshot_free(grebe_snapshot *snapshot);

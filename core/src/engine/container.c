@@ -88,14 +88,6 @@ bool grb_container_foreign(const grebe_container *c) {
     return c->mark != grb_process_mark();
 }
 
-static void container_unref(grebe_container *c) {
-    if (atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) != 1)
-        return;
-    pthread_mutex_destroy(&c->mutex);
-    grb_pool_release(c->pool);
-    grb_free(c->allocator, c, sizeof *c);
-}
-
 /* ---- cores ---- */
 
 static core *core_find(grebe_container *c, const char *name) {
@@ -115,6 +107,15 @@ static void core_remove(grebe_container *c, core *gone) {
     *link = gone->next;
     grb_engine_release(gone->engine);
     grb_free(c->allocator, gone, sizeof *gone);
+}
+
+static void container_unref(grebe_container *c) {
+    if (atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    while (c->cores) core_remove(c, c->cores);
+    pthread_mutex_destroy(&c->mutex);
+    grb_pool_release(c->pool);
+    grb_free(c->allocator, c, sizeof *c);
 }
 
 static grebe_status core_open(grebe_container *c, const char *name,
@@ -138,16 +139,19 @@ static grebe_status core_open(grebe_container *c, const char *name,
     return GREBE_OK;
 }
 
-/* A core that is open already must have the schema that is asked for. */
-static grebe_status core_schema_check(grebe_container *c, core *k,
-                                      grebe_schema *schema, grebe_error *err) {
-    grebe_schema *merged = NULL;
-    if (!schema) return GREBE_OK;
-    if (c->options.add_fields)
-        return grb_writer_add_fields(k->engine->writer, schema, err);
-    grebe_status status = grb_schema_merge(k->engine->writer->schema, schema,
-                                           false, &merged, err);
+/* A core that is open already must have the schema that is asked for. Adding
+ * fields waits for another thread's batch, so the container is not held. */
+static grebe_status schema_check(grebe_index *index, bool add_fields,
+                                 const grebe_schema *asked, grebe_error *err) {
+    grebe_schema *present = NULL, *merged = NULL;
+    grebe_status status;
+    GRB_TRY(grb_writer_schema(index->writer, &present, err));
+    GRB_TRY(grb_schema_merge(present, asked, add_fields, &merged, err));
+    if (merged->field_count > present->field_count)
+        GRB_TRY(grb_writer_add_fields(index->writer, asked, err));
+done:
     grb_schema_release(merged);
+    grb_schema_release(present);
     return status;
 }
 
@@ -156,19 +160,21 @@ static grebe_status closed_check(const grebe_container *c, grebe_error *err) {
                      : GREBE_OK;
 }
 
-grebe_status grb_container_core(grebe_container *c, const char *name,
-                                grebe_schema *schema, grebe_index **out,
-                                grebe_error *err) {
+/* A handle of a core, which is opened if it is not; `known`: it was. */
+static grebe_status core_handle(grebe_container *c, const char *name,
+                                grebe_schema *schema, bool *known,
+                                grebe_index **out, grebe_error *err) {
     grebe_status status;
-    pthread_mutex_lock(&c->mutex);
     GRB_TRY(closed_check(c, err));
     GRB_TRY(name_check(name, err));
     core *k = core_find(c, name);
-    if (k)
-        GRB_TRY(core_schema_check(c, k, schema, err));
-    else
-        GRB_TRY(core_open(c, name, schema, &k, err));
-    GRB_TRY(grb_index_new(k->engine, out, err));
+    *known = k != NULL;
+    if (!k) GRB_TRY(core_open(c, name, schema, &k, err));
+    status = grb_index_new(k->engine, out, err);
+    if (status != GREBE_OK) {
+        if (!*known) core_remove(c, k);
+        return status;
+    }
     atomic_fetch_add(&c->refs, 1);
     (*out)->container = c;
     (*out)->next = k->handles;
@@ -176,11 +182,30 @@ grebe_status grb_container_core(grebe_container *c, const char *name,
     if (k->handles) k->handles->link = &(*out)->next;
     k->handles = *out;
 done:
-    pthread_mutex_unlock(&c->mutex);
     return status;
 }
 
-/* Takes a closed handle off its core; the mutex is held. */
+grebe_status grb_container_core(grebe_container *c, const char *name,
+                                grebe_schema *schema, grebe_index **out,
+                                grebe_error *err) {
+    bool known = false;
+    grebe_index *index;
+    pthread_mutex_lock(&c->mutex);
+    grebe_status status = core_handle(c, name, schema, &known, &index, err);
+    pthread_mutex_unlock(&c->mutex);
+    if (status != GREBE_OK) return status;
+    if (known && schema)
+        status = schema_check(index, c->options.add_fields, schema, err);
+    if (status == GREBE_OK) {
+        *out = index;
+        return status;
+    }
+    grb_handle_died();
+    grb_index_free(index);
+    return status;
+}
+
+/* Takes a handle off its core; the mutex is held. */
 static void handle_unlink(grebe_index *index) {
     *index->link = index->next;
     if (index->next) index->next->link = index->link;
@@ -327,8 +352,13 @@ done:
     return status;
 }
 
+/* A handle in use keeps its core for as long as it is; nothing else does. */
 void grb_container_free(grebe_container *c) {
-    grb_container_close(c, 0, NULL);
+    if (grb_container_close(c, 0, NULL) != GREBE_OK) {
+        pthread_mutex_lock(&c->mutex);
+        c->closed = true;
+        pthread_mutex_unlock(&c->mutex);
+    }
     grb_handle_died();
     container_unref(c);
 }

@@ -36,9 +36,11 @@ typedef struct grb_engine {
     char path[]; /* "" in memory */
 } grb_engine;
 
+#define GRB_HANDLE_CLOSED (1u << 31) /* every further call is refused */
+#define GRB_HANDLE_FREED (1u << 30)  /* the last call running frees it */
+
 struct grebe_index {
-    _Atomic uint32_t calls; /* running on this handle */
-    _Atomic int closed;
+    _Atomic uint32_t calls; /* running on this handle, and the flags below */
     uint32_t mark; /* of the process that opened it */
     grb_engine *engine;
     grb_writer *writer;               /* engine's, borrowed */
@@ -73,11 +75,11 @@ bool grb_index_foreign(const grebe_index *index);
 grebe_status grb_index_enter(grebe_index *index, grebe_error *err);
 void grb_index_leave(grebe_index *index);
 
-/* Frees the memory of a closed handle. */
-void grb_index_release(grebe_index *index);
-/* Closes an open handle without a commit, whatever state it is in: a batch of
- * its is undone by being forgotten with the rest. */
-void grb_index_abandon(grebe_index *index);
+bool grb_index_closed(const grebe_index *index);
+/* Frees the handle; one still open is closed without a commit, its batch
+ * undone. Calls that run on it in other threads end as they would have, and
+ * the last of them frees. */
+void grb_index_free(grebe_index *index);
 
 /* ---- look.c: what handles answer without writing ---- */
 
@@ -111,15 +113,15 @@ grebe_status grb_index_terms(grebe_index *index,
                              const grb_terms_request *request,
                              grebe_error *err);
 
-/* Closes a handle without looking at the container. */
+/* Closes a handle without looking at the container. Twice: OK. */
 grebe_status grb_index_close(grebe_index *index, int commit, grebe_error *err);
 
 /* A searcher on a snapshot (its reference is taken on success). */
 grebe_status grb_searcher_new(grb_counters *counters, grb_snapshot *snapshot,
                               grebe_searcher **out, grebe_error *err);
 
-/* Takes a closed handle off its container's list; no-op without one. The
- * handle's reference to the container goes with its memory. */
+/* Takes a handle off its container's list; no-op without one. The handle's
+ * reference to the container goes with its memory. */
 void grb_container_forget(grebe_index *index);
 void grb_container_release(grebe_container *container);
 

@@ -238,14 +238,24 @@ grebe_status grb_index_new(grb_engine *engine, grebe_index **out,
     return GREBE_OK;
 }
 
-void grb_index_release(grebe_index *index) {
+/* Nothing runs on the handle, nothing will. */
+static void index_free_now(grebe_index *index) {
+    if (index->engine) grb_writer_batch_drop(index->writer, index);
+    grb_engine_release(index->engine);
+    grb_container_release(index->container);
     grb_free(index->allocator, index, index->size);
 }
 
-void grb_index_abandon(grebe_index *index) {
-    atomic_store(&index->closed, 1);
-    grb_engine_release(index->engine);
-    index->engine = NULL;
+void grb_index_free(grebe_index *index) {
+    grb_container_forget(index);
+    if (index->engine) grb_writer_batch_drop(index->writer, index);
+    uint32_t before =
+        atomic_fetch_or(&index->calls, GRB_HANDLE_CLOSED | GRB_HANDLE_FREED);
+    if ((before & ~GRB_HANDLE_CLOSED) == 0) index_free_now(index);
+}
+
+bool grb_index_closed(const grebe_index *index) {
+    return atomic_load(&((grebe_index *)index)->calls) & GRB_HANDLE_CLOSED;
 }
 
 bool grb_index_foreign(const grebe_index *index) {
@@ -258,14 +268,16 @@ grebe_status grb_index_enter(grebe_index *index, grebe_error *err) {
         return grb_error(err, GREBE_FORKED,
                          "the index was opened before the process forked: "
                          "open it in the child");
-    atomic_fetch_add(&index->calls, 1);
-    if (GRB_LIKELY(!atomic_load(&index->closed))) return GREBE_OK;
-    atomic_fetch_sub(&index->calls, 1);
+    uint32_t before = atomic_fetch_add(&index->calls, 1);
+    if (GRB_LIKELY(!(before & GRB_HANDLE_CLOSED))) return GREBE_OK;
+    grb_index_leave(index);
     return grb_error(err, GREBE_CLOSED, "the index is closed");
 }
 
 void grb_index_leave(grebe_index *index) {
-    atomic_fetch_sub(&index->calls, 1);
+    uint32_t before = atomic_fetch_sub(&index->calls, 1);
+    if (GRB_UNLIKELY(before == (GRB_HANDLE_CLOSED | GRB_HANDLE_FREED | 1)))
+        index_free_now(index);
 }
 
 static bool writer_in_batch(grb_writer *w) {
@@ -275,24 +287,35 @@ static bool writer_in_batch(grb_writer *w) {
     return in_batch;
 }
 
-grebe_status grb_index_close(grebe_index *index, int commit,
-                             grebe_error *err) {
+/* The closing call is the only one that runs when the flag is set. */
+static grebe_status close_entered(grebe_index *index, int commit,
+                                  grebe_error *err) {
     grebe_status status = GREBE_OK;
     grb_writer *w = index->writer;
+    uint32_t alone = 1;
     if (writer_in_batch(w))
         return grb_error(err, GREBE_STATE, "close inside a batch");
     if (commit && w->options.mode == GREBE_WRITE)
         status = grb_writer_commit(w, GREBE_HARD, NULL, err);
     if (status != GREBE_OK) return status;
-    if (atomic_exchange(&index->closed, 1)) return GREBE_OK;
-    if (atomic_load(&index->calls) > 0) {
-        atomic_store(&index->closed, 0);
+    if (!atomic_compare_exchange_strong(&index->calls, &alone,
+                                        GRB_HANDLE_CLOSED | 1))
         return grb_error(err, GREBE_STATE,
                          "close while another call on this index runs");
-    }
     grb_engine_release(index->engine);
     index->engine = NULL;
     return GREBE_OK;
+}
+
+grebe_status grb_index_close(grebe_index *index, int commit,
+                             grebe_error *err) {
+    if (!grb_index_foreign(index) && grb_index_closed(index)) return GREBE_OK;
+    grebe_status status = grb_index_enter(index, err);
+    if (status == GREBE_CLOSED) return GREBE_OK; /* by another thread, now */
+    if (status != GREBE_OK) return status;
+    status = close_entered(index, commit, err);
+    grb_index_leave(index);
+    return status;
 }
 
 grebe_status grb_searcher_new(grb_counters *counters, grb_snapshot *snapshot,

@@ -13,6 +13,7 @@ static void segment_destroy(grb_segment *core) {
     grb_pool *pool = s->pool;
     const grebe_allocator *a = core->allocator;
     grb_made *made = atomic_load_explicit(&s->made, memory_order_acquire);
+    grb_segment_release(core->twin);
     for (grb_made *next; made; made = next) {
         next = made->next;
         grb_free(a, made, made->size);

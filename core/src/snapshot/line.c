@@ -169,21 +169,25 @@ void grb_line_discard(grb_line *line, grb_snapshot *s) {
     grb_snapshot_release(s);
 }
 
-/* A count near its end is handed over early; any thread may do it. */
-static void count_fold(grb_line *line) {
-    uint64_t word = atomic_load(&line->published);
-    if ((word & COUNT_MASK) < COUNT_FOLD) return;
-    uint64_t folded = word & ~COUNT_MASK;
-    if (atomic_compare_exchange_strong(&line->published, &word, folded))
-        refs_add(&line_slot(line, (uint32_t)(word >> COUNT_BITS))->snapshot,
-                 word & COUNT_MASK);
+/* A count near its end is handed over early, by a thread whose own reference
+ * is in `word`. The header has it before the word loses it, so that a publish
+ * in between finds too many and not too few. */
+static void count_fold(grb_line *line, grb_snapshot *s, uint64_t word) {
+    uint64_t count = word & COUNT_MASK;
+    refs_add(s, count);
+    if (!atomic_compare_exchange_strong(&line->published, &word,
+                                        word & ~COUNT_MASK))
+        refs_add(s, 0 - count);
 }
 
 grb_snapshot *grb_line_snapshot(grb_line *line) {
     uint64_t word =
         atomic_fetch_add_explicit(&line->published, 1, memory_order_acquire);
-    if (GRB_UNLIKELY((word & COUNT_MASK) >= COUNT_FOLD)) count_fold(line);
-    return &line_slot(line, (uint32_t)(word >> COUNT_BITS))->snapshot;
+    grb_snapshot *s =
+        &line_slot(line, (uint32_t)(word >> COUNT_BITS))->snapshot;
+    if (GRB_UNLIKELY((word & COUNT_MASK) >= COUNT_FOLD))
+        count_fold(line, s, word + 1);
+    return s;
 }
 
 grb_snapshot *grb_snapshot_acquire(grb_snapshot *s) {
