@@ -280,6 +280,8 @@ class Generator:
                 op |= {"ops": [self.fill(rng.choice(kinds), extra) for _ in range(4)]}
         elif name == "ask_kept":
             op |= {"request": self.request(()), "place": rng.randrange(1 << 30)}
+        elif name == "merge":
+            op |= {"seen": rng.random() < 0.6}
         elif name == "restore":
             op |= {"place": rng.randrange(1 << 30)}
         elif name == "terms":

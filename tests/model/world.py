@@ -242,6 +242,8 @@ class World:
     def _merge(self, op: Op) -> None:
         self.library.merge()
         self._check_all()
+        if op["seen"]:  # nothing dead counts from here on
+            self._commit("soft")
 
     def _add_fields(self, op: Op) -> None:
         self.library.add_fields(op["names"])
@@ -250,16 +252,20 @@ class World:
     # Batches and going back
 
     def _inside(self, op: Op) -> grebe.Batch:
+        """Begins a batch and runs its operations; the caller ends it."""
         batch = self.library.batch(op["soft"])
         self.library.batch_begin(batch)
-        for inner in op["ops"]:
-            if self._applies(inner):
-                getattr(self, "_" + inner["op"])(inner)
-                self.counts["in a batch"] += 1
         try:
+            for inner in op["ops"]:
+                if self._applies(inner):
+                    getattr(self, "_" + inner["op"])(inner)
+                    self.counts["in a batch"] += 1
             self.library.index.commit()
         except grebe.StateError:
             return batch
+        except BaseException as error:
+            batch.__exit__(type(error), error, None)
+            raise
         raise Mismatch("a commit inside a batch was taken")
 
     def _batch(self, op: Op) -> None:
