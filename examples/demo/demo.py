@@ -50,7 +50,8 @@ def fill(index: grebe.Index, documents: list[costs.Document]) -> None:
         show.figure("hard commit: all of it durable", show.seconds(took), more)
 
 
-def standard_library() -> None:
+def standard_library() -> list[costs.Document]:
+    """Indexes Python's documentation in memory; returns its entries."""
     show.heading("1. In memory: the documentation of Python's standard library")
     began = time.perf_counter()
     entries = list(stdlib_docs.entries())
@@ -85,6 +86,7 @@ def standard_library() -> None:
         show.times_head()
         costs.commits(index, entries[:ROUNDS_SOFT], soft=True)
         costs.wipes(index, ROUNDS_WIPE)
+    return entries
 
 
 def search_packages(index: grebe.Index) -> None:
@@ -112,22 +114,33 @@ def search_packages(index: grebe.Index) -> None:
     )
 
 
-def packages(folder: Path) -> bool:
-    """Indexes apt's records in a folder; False where there are none."""
-    show.heading("3. In a folder: the package records of this machine's apt")
+def packages() -> list[costs.Document] | None:
+    """The records of apt, None where there are none."""
     try:
         began = time.perf_counter()
         documents = debian_packages.documents()
         took = show.seconds(time.perf_counter() - began)
     except debian_packages.NoLists as reason:
-        print(f"  left out: {reason}")
-        return False
+        print(f"  no package records here ({reason})")
+        return None
     show.note(f"  {len(documents):,} records read in {took}")
-    with grebe.open(folder, debian_packages.SCHEMA) as index:
+    return documents
+
+
+def in_a_folder(folder: Path, entries: list[costs.Document]) -> None:
+    """Indexes apt's records, or else the entries, in a folder."""
+    show.heading("3. In a folder: the package records of this machine's apt")
+    found = packages()
+    documents = entries if found is None else found
+    if found is None:
+        print("  Python's documentation again, in a folder now:")
+    schema = stdlib_docs.SCHEMA if found is None else debian_packages.SCHEMA
+    with grebe.open(folder, schema) as index:
         fill(index, documents)
         disk = show.size(folder_size(folder))
         show.figure("the folder", disk, f"{len(index):,} keys")
-        search_packages(index)
+        if found is not None:
+            search_packages(index)
 
         show.heading("4. What it costs there, in a folder")
         show.times_head()
@@ -136,7 +149,6 @@ def packages(folder: Path) -> bool:
         raw = costs.raw_syncs(folder.parent, ROUNDS_HARD)
         show.times("(append 4 KiB to a file and sync)", raw)
         costs.wipes(index, ROUNDS_WIPE)
-    return True
 
 
 def own_file(path: Path, folder: Path) -> None:
@@ -173,9 +185,8 @@ def main(arguments: list[str]) -> int:
         if arguments:
             own_file(Path(arguments[0]), place / "index")
         else:
-            standard_library()
-            if packages(place / "index"):
-                second_language.show_both(place / "index")
+            in_a_folder(place / "index", standard_library())
+            second_language.show_both(place / "index")
     except own_documents.Unreadable as error:
         print(f"demo: {error}", file=sys.stderr)
         return 1

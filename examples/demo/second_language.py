@@ -45,4 +45,4 @@ def show_both(folder: Path) -> None:
         found = reader.search(query)
         if found.total != 1:
             raise SystemExit("the reader does not see what Lua committed")
-        show.hits(found, ["section"], fallback="summary")
+        show.hits(found, fallback="summary" if "summary" in found[0] else "doc")

@@ -38,7 +38,7 @@ def note(text: str) -> None:
 
 def figure(name: str, value: str, more: str = "") -> None:
     """One line: name, value, what else is to be said."""
-    print(f"  {name:<34}{value:>14}  {dim(more)}".rstrip(), flush=True)
+    print(f"  {name:<34}{value:>14}" + (f"  {dim(more)}" if more else ""), flush=True)
 
 
 def seconds(s: float) -> str:

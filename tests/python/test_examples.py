@@ -70,7 +70,7 @@ def test_twenty_lines_of_lua():
         "LUA_CPATH": f"{build}/lua/?.so",
     }
     out = run("lua5.4", EXAMPLES / "twenty_lines.lua", env=environment)
-    assert out == FOUND + "3 found, 2 of the sea\n2\n2 left\n"
+    assert out == FOUND + "3\tfound\t2\tof the sea\n2\n2 left\n"
 
 
 def test_the_lines_of_c(tmp_path):
