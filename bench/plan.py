@@ -59,12 +59,12 @@ def _cycle(shape: str, base: int, batch: int, full: bool) -> list[Who]:
     """W1: in memory, soft commits."""
     words = ("cycle", shape, str(base), str(batch), "soft")
     slow = "" if not base or full else SLOW
-    turns = 400 if full else 100
+    turns = 400 if full else 60
     out = [
         Who("Grebe", "C", "grebe-c", "cycle_bench", (*words, "-")),
         Who("FTS5", "C", "fts5-c", "", (*words, "-", "fts")),
         Who("FTS5 sql", "C", "fts5-c", "", (*words, "-", "sql")),
-        Who("Lucene", "C", "lucene", "ram", ("cycle", "ram", *words[1:])),
+        Who("Lucene", "C", "lucene", "ram", ("cycle", "ram", *words[1:]), turns),
         Who("Grebe", "Python", "grebe", "memory", words),
         Who("FTS5", "Python", "fts5", "memory", (*words, "fts")),
         Who("FTS5 sql", "Python", "fts5", "memory", (*words, "sql")),
@@ -72,7 +72,7 @@ def _cycle(shape: str, base: int, batch: int, full: bool) -> list[Who]:
         Who("tantivy", "Python", "tantivy", "memory", words, turns, full_only=slow),
     ]
     if not base:
-        out.append(Who("Whoosh", "Python", "whoosh", "memory", words, 40, 2))
+        out.append(Who("Whoosh", "Python", "whoosh", "memory", words, 20, 2))
     return out
 
 

@@ -14,8 +14,10 @@ import dataclasses
 import os
 import pathlib
 import shutil
+import signal
 import sys
 import tempfile
+import time
 from typing import Any
 
 import corpora
@@ -82,7 +84,7 @@ class Run:
         return who.full_only if not self.full else ""
 
     def case(self, case: plan.Case) -> None:
-        why = corpora.ready(case.needs, plan_bulk.DOCS[self.full])
+        why = corpora.ready(case.needs, corpora.DOCS[self.full])
         if why:
             print(f"{case.workload} {case.name} skipped: {why}", file=sys.stderr)
             return self.leave_out(case, None, why)
@@ -95,7 +97,9 @@ class Run:
             words = tuple(str(corpora.FOLDER) if w == "DATA" else w for w in who.words)
             taking_part.append(dataclasses.replace(who, words=words))
         case = dataclasses.replace(case, contestants=taking_part)
-        print(f"{case.workload} {case.name}", file=sys.stderr)
+        print(
+            f"{time.strftime('%H:%M:%S')} {case.workload} {case.name}", file=sys.stderr
+        )
         entries = workers.run(case, self.runner, self.args.repeat)
         for entry in entries:
             if entry.failed:
@@ -151,6 +155,7 @@ def tell(result: report.Row) -> None:
 
 def main() -> int:
     args = arguments()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))
     build = peers.BUILD / "cycle_bench"
     if not build.exists():
         sys.exit(f"{build} does not exist: ./run bench builds it")

@@ -113,7 +113,10 @@ class Runner:
         else:
             python = peers.interpreter(kind)
             command = [python, f"{here}/worker.py", kind, variant, data]
-        return Process(command, folder, self.cpu), data
+        cpu = self.cpu
+        if kind == "tantivy" and cpu is None:
+            cpu = max(os.sched_getaffinity(0))  # its commits wait 100 ms otherwise
+        return Process(command, folder, cpu), data
 
     def stop(self, kind: str, process: Process, data: str) -> None:
         if kind == "lucene":

@@ -33,12 +33,14 @@ import org.apache.lucene.util.Version;
  *   open term ram|mmap RANK
  *   open opening ram|mmap
  *   open replay ram|nrtcaching soft|hard DATA
+ *   open bulk wiki|taxi FILE; open lookup ram|mmap SEGMENTS; open queries|deleted FILE QUERIES;
+ *   open kinds FILE TERMS; open busy ram|mmap DOCS                   see Corpora
  *   block N, answers, close (ends the case, not the process)
  *
  * Settings are Lucene's best for this work (Cycles.config(true)): merges in the caller, no wait for merges on a flush.
  */
 public final class Worker {
-  private interface Case extends AutoCloseable {
+  interface Case extends AutoCloseable {
     String block(int n) throws Exception;
 
     default String answers() throws Exception {
@@ -94,13 +96,20 @@ public final class Worker {
       case "term" -> new OneTerm(w[2], Integer.parseInt(w[3]));
       case "opening" -> new Opening(w[2]);
       case "replay" -> new Tests(w[2], w[3].equals("hard"), w[4]);
+      case "bulk" -> new Corpora.Bulk(scratch, w[2], w[3]);
+      case "lookup" -> new Corpora.Lookup(scratch, w[2], Integer.parseInt(w[3]));
+      case "queries" -> new Corpora.Classes(scratch, w[2], w[3], false);
+      case "deleted" -> new Corpora.Classes(scratch, w[2], w[3], true);
+      case "kinds" -> new Corpora.Kinds(scratch, w[2], w[3]);
+      case "busy" -> new Corpora.Busy(scratch, w[2], Integer.parseInt(w[3]));
       default -> throw new IllegalArgumentException(w[1]);
     };
   }
 
+  /** Until the process has had that much of the processors, on a busy machine for at most four times as long. */
   private void warm(long nanos) throws Exception {
-    long until = System.nanoTime() + nanos;
-    while (System.nanoTime() < until) {
+    long cpu = Report.processCpu() + nanos, least = System.nanoTime() + nanos, most = System.nanoTime() + 4 * nanos;
+    while (System.nanoTime() < most && (System.nanoTime() < least || Report.processCpu() < cpu)) {
       for (char shape : new char[] {'A', 'B', 'C'})
         try (Cycle c = new Cycle("ram", shape, 0, 1, false)) {
           c.block(1000);
