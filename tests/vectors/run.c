@@ -221,6 +221,8 @@ static void world_start(world *w, json_t *vector) {
     json_t *wanted = json_object_get(vector, "error");
     w->things[0].name[0] = '\0';
     w->thing_count = 1;
+    w->docs_max =
+        (uint64_t)json_integer_value(json_object_get(vector, "docs_max"));
     grebe_status status = index_start(w, json_object_get(vector, "schema"),
                                       json_object_get(vector, "open"), &err);
     if (status && wanted)

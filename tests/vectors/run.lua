@@ -145,6 +145,9 @@ function World:start(how, fields)
   for name, value in pairs(SPREADS[self.layout.spread]) do
     options[name] = value
   end
+  if options.docs_max then
+    options.docs_max = self.docs_max or options.docs_max
+  end
   fields = fields and fields ~= null and fields_made(fields) or nil
   local path = self.layout.folder and self.path or ":memory:"
   self.things.main = grebe.open(path, fields, options)
@@ -397,7 +400,8 @@ local function vector_run(vector, folder)
       tally.runs = tally.runs + 1
       local world = setmetatable({
         layout = layout, path = folder .. "/" .. tally.runs, things = {},
-        dead = {}, reference = reference, searches = 0, step = 0,
+        dead = {}, docs_max = vector.docs_max, reference = reference,
+        searches = 0, step = 0,
       }, World)
       local ok, problem = pcall(world.run, world, vector)
       if not ok then fail_print(vector, world, problem) end

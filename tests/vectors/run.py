@@ -186,6 +186,8 @@ class World:
         self.things[None] = None
         schema = None if schema is None else schema_made(schema)
         options = dict(SPREADS[self.spread], mode=how.get("mode", "w"))
+        if "docs_max" in options and "docs_max" in self.vector:
+            options["docs_max"] = self.vector["docs_max"]
         options["add_fields"] = how.get("add_fields", False)
         path = self.path or ":memory:"
         self.things[None] = grebe.open(path, schema, **options)

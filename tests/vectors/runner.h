@@ -40,6 +40,7 @@ typedef struct world {
     named things[NAMES_MAX]; /* [0] is the main index */
     size_t thing_count;
     grebe_index_stats mark;
+    uint64_t docs_max; /* of segments where there are many; 0: 2 or 3 */
     bool in_batch;
     bool failed;
     char *said;        /* the last difference of this vector */

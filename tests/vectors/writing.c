@@ -245,8 +245,10 @@ grebe_status index_start(world *w, json_t *schema_json, json_t *how,
     static const uint64_t docs_max[] = {0, 2, 3};
     const char *mode = json_string_value(json_object_get(how, "mode"));
     grebe_schema *schema = NULL;
+    bool one = w->layout->spread == SPREAD_ONE;
     grebe_open_options options = {
-        .docs_max = docs_max[w->layout->spread],
+        .docs_max =
+            !one && w->docs_max ? w->docs_max : docs_max[w->layout->spread],
         .merging = w->layout->spread == SPREAD_MANY ? GREBE_MERGE_MANUAL
                                                     : GREBE_MERGE_AUTO,
         .mode = mode && *mode == 'r' ? GREBE_READ : GREBE_WRITE,
