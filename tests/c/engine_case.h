@@ -11,6 +11,9 @@
 
 enum { CASE_MEMORY, CASE_RAM, CASE_FOLDER, CASE_FROZEN, CASE_PLACES };
 
+/* What every index of the file is opened with; NULL: malloc. */
+static const grebe_allocator *case_allocator;
+
 typedef struct engine_case {
     int where;
     char path[64];
@@ -50,8 +53,9 @@ static inline grebe_schema *case_schema(void) {
 }
 
 static inline void case_open_again(engine_case *c) {
-    grebe_open_options o = {.store = c->where == CASE_RAM ? GREBE_STORE_RAM
-                                                          : GREBE_STORE_MMAP};
+    grebe_open_options o = {
+        .allocator = case_allocator,
+        .store = c->where == CASE_RAM ? GREBE_STORE_RAM : GREBE_STORE_MMAP};
     bool folder = c->where == CASE_FOLDER || c->where == CASE_FROZEN;
     if (c->where == CASE_FROZEN) o.docs_max = 3;
     case_ok(grebe_index_open(folder ? c->path : NULL, c->schema, &o,
