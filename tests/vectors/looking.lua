@@ -2,18 +2,20 @@
 local grebe = require "grebe"
 local json = require "json"
 
+local values = require "values"
+local given, same, differ = values.given, values.same, values.differ
+local scores_of = values.scores_of
+
 local looking = {}
 
-function looking.install(World, verbs, tools)
-  local given, same, differ = tools.given, tools.same, tools.differ
-  local scores_of = tools.scores_of
+function looking.install(World, verbs)
 
   local nodes = {}
 
   --- A query from a tree; a text stays one unless it is in a tree.
   function World:query(index, tree)
     if tree == json.null then return nil end
-    if type(tree) == "string" or tools.only(tree, "$repeat") then
+    if type(tree) == "string" or values.only(tree, "$repeat") then
       return given(tree)
     end
     local name, how = json.first(tree)
@@ -156,7 +158,7 @@ function looking.install(World, verbs, tools)
     end
     local scores = scores_of(hits)
     if step.scores then
-      same("scores", step.scores, scores, tools.score_tolerance)
+      same("scores", step.scores, scores, values.score_tolerance)
     end
     parts_compare(step, hits)
     local dead = self.dead[step.on] or target:stats().docs_deleted

@@ -6,8 +6,10 @@ local grebe = require "grebe"
 local json = require "json"
 json.null = grebe.null
 local null = json.null
+local values = require "values"
+local given, same, subset = values.given, values.same, values.subset
+local differ, fields_made = values.differ, values.fields_made
 
-local SCORE_TOLERANCE = 2e-6
 local SPREADS = {
   one = {},
   many = { docs_max = 2, merging = "manual" },
@@ -25,114 +27,6 @@ for _, place in ipairs { "memory", "folder" } do
   end
 end
 local UNDO = {}
-
-local function differ(format, ...)
-  error({ difference = format:format(...) }, 0)
-end
-
----- JSON to values, and back
-
-local function only(value, name)
-  return type(value) == "table" and next(value) == name
-         and next(value, name) == nil
-end
-
---- A value as Lua has it; `i` fills the holes of "fill".
-local function given(value, i)
-  if type(value) == "string" and i then
-    return (value:gsub("{}", tostring(i)))
-  end
-  if type(value) ~= "table" then return value end
-  if only(value, "$hex") then
-    return (value["$hex"]:gsub("%x%x", function(pair)
-      return string.char(tonumber(pair, 16))
-    end))
-  end
-  if only(value, "$inf") then return math.huge * value["$inf"] end
-  if only(value, "$nan") then return 0 / 0 end
-  if only(value, "$repeat") then
-    return value["$repeat"][1]:rep(value["$repeat"][2])
-  end
-  if only(value, "$i") then return i end
-  if only(value, "$pick") then
-    return given(value["$pick"][i % #value["$pick"] + 1], i)
-  end
-  local made = {}
-  for name, member in pairs(value) do made[name] = given(member, i) end
-  return made
-end
-
-local function equal(wanted, got, tolerance)
-  if type(wanted) == "number" and type(got) == "number" then
-    return wanted == got
-           or (math.type(wanted) == "float" or math.type(got) == "float")
-              and math.abs(wanted - got) <= tolerance * math.abs(wanted)
-  end
-  if type(wanted) ~= "table" or type(got) ~= "table" then
-    return wanted == got
-  end
-  for name, member in pairs(wanted) do
-    if not equal(member, got[name], tolerance) then return false end
-  end
-  for name in pairs(got) do
-    if wanted[name] == nil then return false end
-  end
-  return true
-end
-
-local function same(what, wanted, got, tolerance)
-  if got == nil then got = null end
-  if wanted == nil then differ("the step does not say what %s is", what) end
-  if not equal(wanted, got, tolerance or 0) then
-    differ("%s: expected %.600s, got %.600s", what, json.show(wanted),
-           json.show(got))
-  end
-end
-
-local function subset(what, wanted, got)
-  for name, member in pairs(wanted) do
-    if got[name] == nil then differ("%s of %s is not there", what, name) end
-    same(what .. " of " .. name, member, got[name])
-  end
-end
-
-local FLAGS = {
-  many = { "many", true }, required = { "required", true },
-  stored = { "stored", true }, unstored = { "stored", false },
-  indexed = { "indexed", true }, unindexed = { "indexed", false },
-  column = { "column", true }, uncolumned = { "column", false },
-}
-
-local function field_made(how)
-  how = type(how) == "table" and how or { is = how }
-  local options, kind, name = { default = how.default }, nil, nil
-  for word in how.is:gmatch("%S+") do
-    if not kind then
-      kind = word
-    elseif FLAGS[word] then
-      options[FLAGS[word][1]] = FLAGS[word][2]
-    else
-      name = word
-    end
-  end
-  if kind == "key" then return grebe.key(name) end
-  if kind == "text" then return grebe.text(name, options) end
-  return grebe[kind](options)
-end
-
-local function fields_made(fields)
-  local made = {}
-  for name, how in pairs(fields) do made[name] = field_made(how) end
-  return made
-end
-
-local function scores_of(hits)
-  local scores = {}
-  for i, score in ipairs(hits.scores) do
-    scores[i] = score == score and score or null
-  end
-  return scores
-end
 
 ---- one vector in one layout
 
@@ -158,7 +52,7 @@ function World:thing(step)
   return thing or differ("nothing is named %s", step.on or "main")
 end
 
-function World:compare_error(wanted, problem)
+local function error_compare(wanted, problem)
   if type(problem) ~= "table" or not problem.word then error(problem, 0) end
   local got = { word = problem.word, field = problem.field or "",
                 key = problem.key and tostring(problem.key) or "",
@@ -185,7 +79,7 @@ function World:run_steps(steps)
       if type(problem) == "table" and problem.difference then
         error(problem, 0)
       end
-      self:compare_error(step.error, problem)
+      error_compare(step.error, problem)
     else
       run(self, step, argument)
     end
@@ -197,7 +91,7 @@ function World:run(vector)
   local ok, problem = pcall(self.start, self, vector.open or {}, vector.schema)
   if ok and wanted then differ("open: an error is expected") end
   if not ok and not wanted then error(problem, 0) end
-  if not ok then self:compare_error(wanted, problem) end
+  if not ok then error_compare(wanted, problem) end
   self:run_steps(vector.steps)
   if self.things.main then
     self.things.main:close()
@@ -215,7 +109,7 @@ function World:drop()
   end
 end
 
-function World:compare_info(step, info, before)
+local function info_compare(step, info, before)
   if info.number < before or info.changed and info.number == before then
     differ("the commit number went from %d to %d", before, info.number)
   end
@@ -275,7 +169,7 @@ function verbs.commit(world, step, kind)
   local before = index:stats().commit_number
   local info = index:commit { soft = kind == "soft",
                               publish = kind ~= "unseen" }
-  world:compare_info(step, info, before)
+  info_compare(step, info, before)
 end
 
 function verbs.rollback(world, step) world:thing(step):rollback() end
@@ -292,7 +186,7 @@ function verbs.batch(world, step, steps)
   end, { soft = kind == "soft" })
   world.in_batch = false
   if ok then
-    world:compare_info(step, info, before)
+    info_compare(step, info, before)
   elseif info ~= UNDO then
     error(info, 0)
   end
@@ -338,9 +232,7 @@ end
 ---- all vectors; verbs that look are in looking.lua
 
 local looking = require "looking"
-looking.install(World, verbs, { given = given, same = same, only = only,
-                                differ = differ, scores_of = scores_of,
-                                score_tolerance = SCORE_TOLERANCE })
+looking.install(World, verbs)
 
 local function base_folder()
   local base = os.getenv "TMPDIR"

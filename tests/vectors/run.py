@@ -32,6 +32,16 @@ SPREADS = {
 }
 
 
+# Members of steps beside the verbs; another one is a slip of the pen.
+MEMBERS = set(
+    "on error is overwrite failures info undo commit uncommitted since strict fields "
+    "op where sort limit offset after facets highlight total_max ids total exact hits "
+    "scores docs cursor counts missing passages page contains".split()
+)
+FOUND = {"ids", "total", "exact", "hits", "scores", "docs", "cursor", "counts"}
+FOUND |= {"missing", "passages", "page", "error"}
+
+
 class Difference(Exception):
     """What a step gave is not what it says."""
 
@@ -224,6 +234,11 @@ class World:
         run = getattr(self, "do_" + verb, None)
         if run is None:
             raise Difference(f"no verb {verb!r}")
+        unknown = set(step) - MEMBERS - {verb}
+        if unknown:
+            raise Difference(f"a step has no {unknown.pop()!r}")
+        if verb == "search" and not FOUND & set(step) and "limit" not in step:
+            raise Difference("the search expects nothing")
         wanted = step.get("error")
         try:
             run(step, step[verb])
@@ -495,7 +510,8 @@ class World:
     def do_count(self, step, text):
         target = self.thing(step)
         where = self.asked(step, target).get("where")
-        same("count", step["is"], target.count(self.query(target, text), where=where))
+        count = target.count(self.query(target, text), where=where)
+        same("count", step.get("is"), count)
 
     def do_len(self, step, wanted):
         same("len", wanted, len(self.thing(step)))
@@ -555,7 +571,8 @@ class Tally:
             print(line)
         print(
             f"Python: {sum(self.vectors.values())} vectors, "
-            f"{sum(self.runs.values())} runs in {len(LAYOUTS)} layouts, {self.steps} steps, {self.failures} failures, {seconds:.1f} s"
+            f"{sum(self.runs.values())} runs in {len(LAYOUTS)} layouts, "
+            f"{self.steps} steps, {self.failures} failures, {seconds:.1f} s"
         )
         return self.failures != 0 or not self.vectors
 
