@@ -174,6 +174,8 @@ def main(arguments: list[str]) -> int:
     if len(arguments) > 1 or arguments[:1] in (["-h"], ["--help"]):
         print(__doc__)
         return 2
+    if sys.version_info < (3, 10):
+        raise SystemExit("the demo needs Python 3.10: sys.stdlib_module_names")
     began = time.perf_counter()
     print(
         f"Grebe {grebe.__version__}, Python {platform.python_version()}, "
