@@ -95,7 +95,12 @@ def kind_008(layout: Layout, size: int) -> None:
     index = layout.open(size, id=KEY, body=TEXT, price=INT)
     for i, key in enumerate(keys(size)):
         index.add({"id": key, "body": "good", "price": i})
-        for bad in ({"price": "7"}, {"price": [1, 2]}, {"nowhere": 1}, {"body": "\ud800"}):
+        for bad in (
+            {"price": "7"},
+            {"price": [1, 2]},
+            {"nowhere": 1},
+            {"body": "\ud800"},
+        ):
             try:
                 index.add({"id": key, "body": "bad"} | bad)
             except grebe.DocumentError:
@@ -147,7 +152,10 @@ def kind_012(layout: Layout, size: int) -> None:
 def kind_023(layout: Layout, size: int) -> None:
     """Only negatives: everything except them."""
     rows = [
-        {"id": key, "body": " ".join(w for p, w in ((2, "apple"), (3, "pear")) if i % p)}
+        {
+            "id": key,
+            "body": " ".join(w for p, w in ((2, "apple"), (3, "pear")) if i % p),
+        }
         for i, key in enumerate(keys(size))
     ]
     _, view = layout.fill(size, rows, id=KEY, body=TEXT)
@@ -173,7 +181,13 @@ def kind_024(layout: Layout, size: int) -> None:
     """must and must_not are set difference, also with terms that nobody holds."""
     rows = _letters(size, 24)
     _, view = layout.fill(size, rows, id=KEY, body=TEXT)
-    for must, never in (("a", "c"), ("ab", "c"), ("a", "zb"), ("abc", "de"), ("a", "z")):
+    for must, never in (
+        ("a", "c"),
+        ("ab", "c"),
+        ("a", "zb"),
+        ("abc", "de"),
+        ("a", "z"),
+    ):
         query = Q.bool(must=[Q.term("body", c) for c in must],
                        must_not=[Q.term("body", c) for c in never])  # fmt: skip
         want = [
@@ -255,10 +269,16 @@ def kind_045(layout: Layout, size: int) -> None:
         ("d:{2016-09-07 TO *]", begin + day, 1 << 62),
         ("d:[* TO 2016-09-08}", 0, begin + day - 1),
         ("d:2016-09-08", begin + day, begin + 2 * day - 1),
-        ("d:[2016-09-07T00:00:00Z TO 2016-09-09T00:00:00Z}", begin, begin + 2 * day - 1),
+        (
+            "d:[2016-09-07T00:00:00Z TO 2016-09-09T00:00:00Z}",
+            begin,
+            begin + 2 * day - 1,
+        ),
     ):
         want = [f"d{i}" for i, v in enumerate(values) if low <= v <= high]
-        same(view.search(words, where=words, limit=None, sort="_order").ids, want, words)
+        same(
+            view.search(words, where=words, limit=None, sort="_order").ids, want, words
+        )
     query = Q.range("d", gte=begin + day)
     same(view.count(query), sum(v >= begin + day for v in values), "milliseconds")
 
@@ -323,7 +343,9 @@ def kind_051(layout: Layout, size: int) -> None:
 
 def kind_053(layout: Layout, size: int) -> None:
     """No rows, rows beyond the end, bad numbers."""
-    _, view = layout.fill(size, ({"id": k, "b": "a"} for k in keys(size)), id=KEY, b=TEXT)
+    _, view = layout.fill(
+        size, ({"id": k, "b": "a"} for k in keys(size)), id=KEY, b=TEXT
+    )
     same((view.search("a", limit=0).ids, view.search("a", limit=0).total), ([], size))
     same(view.search("a", limit=10**6).ids, keys(size), "a million rows")
     same(view.search("a", offset=size).ids, [], "behind the end")
@@ -366,7 +388,10 @@ def kind_056(layout: Layout, size: int) -> None:
         row for i, row in enumerate(rows)
         if i % 7 and not (row["g"] == "g1" and row["n"] <= 6)
     ]  # fmt: skip
-    for where, test in ((None, lambda r: True), ("n:[3 TO 8]", lambda r: 3 <= r["n"] <= 8)):
+    for where, test in (
+        (None, lambda r: True),
+        ("n:[3 TO 8]", lambda r: 3 <= r["n"] <= 8),
+    ):
         hits = view.search(where=where, facets=["g", "n"], limit=0)
         left = [row for row in live if test(row)]
         for name in ("g", "n"):
@@ -377,7 +402,9 @@ def kind_056(layout: Layout, size: int) -> None:
 def kind_064(layout: Layout, size: int) -> None:
     """NUL stands in values like any character."""
     names = ["aaa" + "\0" * (i % 9) + ("b" * (i // 9)) for i in range(size)]
-    docs = ({"id": f"d{i}", "k": k, "b": f"x{chr(0) * 9}{i}"} for i, k in enumerate(names))
+    docs = (
+        {"id": f"d{i}", "k": k, "b": f"x{chr(0) * 9}{i}"} for i, k in enumerate(names)
+    )
     _, view = layout.fill(size, docs, id=KEY, k=WORD, b=TEXT)
     for i in range(0, size, max(size // 20, 1)):
         same(view.search(Q.term("k", names[i])).ids, [f"d{i}"], repr(names[i]))
@@ -422,7 +449,10 @@ def kind_071(layout: Layout, size: int) -> None:
     rows = [{"id": f"d{i}", "b": texts[i % 5]} for i in range(size)]
     index, view = layout.fill(size, rows, id=KEY, b=TEXT)
     want = sum("x" in row["b"] for row in rows)
-    for query, total in (("x", want), (Q.bool(should=[Q.match("b", "x"), Q.all()]), size)):
+    for query, total in (
+        ("x", want),
+        (Q.bool(should=[Q.match("b", "x"), Q.all()]), size),
+    ):
         hits = view.search(query, limit=None)
         same(hits.total, total, str(query))
         same(all(math.isfinite(s) and s >= 0 for s in hits.scores), True, "scores")

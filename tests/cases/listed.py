@@ -95,7 +95,9 @@ def peak_mib() -> float:
 class Player:
     """Plays one case over one way of opening."""
 
-    def __init__(self, case: dict[str, Any], options: dict[str, Any], path: str) -> None:
+    def __init__(
+        self, case: dict[str, Any], options: dict[str, Any], path: str
+    ) -> None:
         self.fields = case["schema"]["fields"]
         # Without a text field a person's words find nothing.
         self.no_text = all(how["type"] != "text" for how in self.fields.values())

@@ -115,7 +115,9 @@ def main() -> int:
         print(f"  {name} left out: {reason}")
     seconds = time.monotonic() - begin
     parts = ", ".join(f"{how} {count}" for how, count in run.done.items())
-    print(f"{len(covered)} cases covered, {len(left)} left out, {parts}, {seconds:.0f} s")
+    print(
+        f"{len(covered)} cases covered, {len(left)} left out, {parts}, {seconds:.0f} s"
+    )
     if unknown or set(covered) & set(left):
         print("in no list, in both, or no case:", unknown or set(covered) & set(left))
     gc.collect()

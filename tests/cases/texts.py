@@ -55,9 +55,45 @@ def kind_028() -> None:
     """Random scraps of syntax: an error with a place, never worse, never slow."""
     index = made([{"body": "hello world"}], body=grebe.text())
     rng = random.Random(28)
-    scraps = ['"', "(", ")", "[", "]", "{", "}", " TO ", "*", "?", "~", "^", ":", "\\",
-              "+", "-", "!", "&&", "||", "AND", " OR ", "NOT ", "hello", "body:", " ",
-              "1", "/", "\0", "é", "<", ">", "=", "@", "#", "2.5", "|", "&"]  # fmt: skip
+    scraps = [
+        '"',
+        "(",
+        ")",
+        "[",
+        "]",
+        "{",
+        "}",
+        " TO ",
+        "*",
+        "?",
+        "~",
+        "^",
+        ":",
+        "\\",
+        "+",
+        "-",
+        "!",
+        "&&",
+        "||",
+        "AND",
+        " OR ",
+        "NOT ",
+        "hello",
+        "body:",
+        " ",
+        "1",
+        "/",
+        "\0",
+        "é",
+        "<",
+        ">",
+        "=",
+        "@",
+        "#",
+        "2.5",
+        "|",
+        "&",
+    ]
     refused = 0
     for _ in range(20_000):
         text = "".join(rng.choice(scraps) for _ in range(rng.randrange(1, 9)))
@@ -88,8 +124,14 @@ def kind_033() -> None:
         [{"b": "Documentation ÉTÉ", "k": "Docu"}, {"b": "nothing", "k": "docu"}],
         b=grebe.text(), k=grebe.keyword(),
     )  # fmt: skip
-    for text, want in (("b:DOC*", ["0"]), ("b:doc*", ["0"]), ("b:Ét*", ["0"]),
-                       ("k:Doc*", ["0"]), ("k:doc*", ["1"]), ("k:DOC*", [])):  # fmt: skip
+    for text, want in (
+        ("b:DOC*", ["0"]),
+        ("b:doc*", ["0"]),
+        ("b:Ét*", ["0"]),
+        ("k:Doc*", ["0"]),
+        ("k:doc*", ["1"]),
+        ("k:DOC*", []),
+    ):
         same(strict(index, text), want, text)
 
 
@@ -99,8 +141,15 @@ def kind_038() -> None:
 
     def ask() -> None:
         for depth in (1, 10, 100, 1000, 20_000, 100_000):
-            for left, right in (("(", ")"), ("-(", ")"), ("a AND (", ")"), ("+(", ")^2"),
-                                ("body:(", ")"), ("(", ""), ("", ")")):  # fmt: skip
+            for left, right in (
+                ("(", ")"),
+                ("-(", ")"),
+                ("a AND (", ")"),
+                ("+(", ")^2"),
+                ("body:(", ")"),
+                ("(", ""),
+                ("", ")"),
+            ):
                 begin = time.monotonic()
                 text = left * depth + "a" + right * depth
                 found = strict(index, text)
@@ -164,8 +213,21 @@ def kind_057() -> None:
 def kind_060() -> None:
     """With the encoder no markup of the source is left, without it all of it."""
     rng = random.Random(60)
-    parts = ["<b>", "</b>", "&", "&amp;", '"', "'", "<script>", "x ", " needle ", "<em>"]
-    texts = ["".join(rng.choice(parts) for _ in range(30)) + " needle" for _ in range(200)]
+    parts = [
+        "<b>",
+        "</b>",
+        "&",
+        "&amp;",
+        '"',
+        "'",
+        "<script>",
+        "x ",
+        " needle ",
+        "<em>",
+    ]
+    texts = [
+        "".join(rng.choice(parts) for _ in range(30)) + " needle" for _ in range(200)
+    ]
     index = made([{"b": text} for text in texts], b=grebe.text())
     for encoder in (None, "html"):
         shown = grebe.Highlight("b", pre="\1", post="\2", size=5000, encoder=encoder)
@@ -212,7 +274,9 @@ def kind_065() -> None:
 def kind_068() -> None:
     """Stop words leave gaps on both sides alike."""
     words = ("soup", "the", "day", "of")
-    texts = [" ".join(p) for n in (1, 2, 3, 4, 5) for p in itertools.product(words, repeat=n)]
+    texts = [
+        " ".join(p) for n in (1, 2, 3, 4, 5) for p in itertools.product(words, repeat=n)
+    ]
     index = made([{"t": text} for text in texts], t=grebe.text("en"))
 
     def placed(text: str) -> list[tuple[str, int]]:

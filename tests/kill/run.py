@@ -151,7 +151,9 @@ def listed(ix: grebe.Index) -> list[tuple[str, int]]:
     return found
 
 
-def look(path: str, config: dict[str, Any], acked: int, state: State) -> tuple[int, str]:
+def look(
+    path: str, config: dict[str, Any], acked: int, state: State
+) -> tuple[int, str]:
     """Opens what is left: the batch it stands at, a fault or "". Brings `state`
     (which stands at batch `state[""]`) there."""
     if not grebe.exists(path):

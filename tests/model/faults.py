@@ -82,7 +82,7 @@ class FacetOffByOne(Library):
     def search(self, target: Any, request: Request) -> Answer:
         found = super().search(target, request)
         if target is self.index and self.stats()["docs_deleted"]:
-            for name, rows in found.facets.items():
+            for rows in found.facets.values():
                 if rows:
                     rows[0] = (rows[0][0], rows[0][1] + 1)
         return found

@@ -43,7 +43,9 @@ class Generator:
 
     def text(self, words: list[str] = WORDS) -> str:
         rng = self.rng
-        size = rng.choice((0, 1, 2, 3, 5, 8, 12, 30, 70) if rng.random() < 0.3 else (4,))
+        size = rng.choice(
+            (0, 1, 2, 3, 5, 8, 12, 30, 70) if rng.random() < 0.3 else (4,)
+        )
         chosen = (rng.choice(words) for _ in range(size))
         return " ".join(w.capitalize() if rng.random() < 0.2 else w for w in chosen)
 
@@ -121,9 +123,11 @@ class Generator:
         slop = rng.choice((0, 0, 0, 1, 2, 5))
         if len({w[:3] for w in chosen}) < len(chosen):
             slop = 0  # words that may become one term
-        return {"field": field, "text": " ".join([*chosen, "stone"]), "slop": slop} if (
-            rng.random() < 0.1 and "stone" not in chosen
-        ) else {"field": field, "text": " ".join(chosen), "slop": slop}
+        return (
+            {"field": field, "text": " ".join([*chosen, "stone"]), "slop": slop}
+            if (rng.random() < 0.1 and "stone" not in chosen)
+            else {"field": field, "text": " ".join(chosen), "slop": slop}
+        )
 
     def bounds(self, extra: tuple[str, ...]) -> Tree:
         rng = self.rng
@@ -202,7 +206,9 @@ class Generator:
             name, _, by = field.partition("^")
             tree: Tree = {"match": {"field": name, "text": word}}
             parts.append({"boost": {"query": tree, "boost": float(by)}} if by else tree)
-        joined = parts[0] if len(parts) == 1 else {"dismax": {"queries": parts, "tie": 0}}
+        joined = (
+            parts[0] if len(parts) == 1 else {"dismax": {"queries": parts, "tie": 0}}
+        )
         return word.capitalize() if rng.random() < 0.3 else word, joined
 
     def request(self, extra: tuple[str, ...]) -> dict[str, Any]:
@@ -225,7 +231,10 @@ class Generator:
             names = rng.sample(("tags", "lang", "n", "ns", "flag"), rng.choice((1, 2)))
             request["facets"] = {name: rng.choice((1, 3, 100)) for name in names}
         if rng.random() < 0.15:
-            request["pages"] = [rng.choice(("cursor", "offset")), rng.choice((2, 5, 30))]
+            request["pages"] = [
+                rng.choice(("cursor", "offset")),
+                rng.choice((2, 5, 30)),
+            ]
         if rng.random() < 0.1:
             request["highlight"] = ["body"]
         return request

@@ -131,7 +131,9 @@ def report_failure(
 ) -> None:
     """Prints a shrunk script and writes it for --replay."""
     config = CONFIGS[number % len(CONFIGS)]
-    print(f"MISMATCH in episode {number}: {message}\nshrinking {len(script)} operations")
+    print(
+        f"MISMATCH in episode {number}: {message}\nshrinking {len(script)} operations"
+    )
     small = shrink(config, script, kind)
     found = replay(config, small, kind)
     if found is None:

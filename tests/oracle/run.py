@@ -152,7 +152,9 @@ class Script:
         end = [i for i, row in enumerate(rows) if row.get(name, last) == last]
         check(end, list(range(len(rows) - len(end), len(rows))), "the end")
         lacking = [row["v"] for row in rows if name not in row]
-        check([row["v"] for row in rows][len(rows) - len(lacking) :], lacking, "missing")
+        check(
+            [row["v"] for row in rows][len(rows) - len(lacking) :], lacking, "missing"
+        )
         begin = len(rows) - len(end)
         rows[begin:] = sorted(rows[begin:], key=lambda row: self._place(target, row))
         return [[row["id"], row["v"]] for row in rows]

@@ -45,7 +45,9 @@ def test_the_empty_term_is_listed_as_a_string():
 
 def test_queries_take_dates_as_milliseconds():
     ix = grebe.Index(grebe.Schema(id=grebe.key(), d=grebe.datetime()))
-    ix.add({"id": "1", "d": datetime.datetime(1970, 1, 2, tzinfo=datetime.timezone.utc)})
+    ix.add(
+        {"id": "1", "d": datetime.datetime(1970, 1, 2, tzinfo=datetime.timezone.utc)}
+    )
     ix.commit()
     assert ix.count(grebe.Q.term("d", 86_400_000)) == 1
     assert ix.count(grebe.Q.range("d", gt=86_400_000)) == 0
