@@ -165,7 +165,8 @@ typedef struct term_source {
 
 static int bytes_compare(const uint8_t *a, uint32_t a_size, const uint8_t *b,
                          uint32_t b_size) {
-    int order = memcmp(a, b, GRB_MIN(a_size, b_size));
+    uint32_t size = GRB_MIN(a_size, b_size);
+    int order = size ? memcmp(a, b, size) : 0;
     return order ? order : (a_size > b_size) - (a_size < b_size);
 }
 

@@ -381,7 +381,7 @@ static grebe_status scan_term(scan *t, grebe_error *err) {
     if (!entry_get(&t->c, t->at == 0, t->term_size, &shared, &more, &rest))
         return grb_segfile_corrupt(t->f, GRB_SECTION_POSTINGS, t->b.at, err,
                                    "a term of a block");
-    if (shared + more > t->term_room) {
+    if (shared + more > t->term_room || !t->term) {
         uint32_t room = GRB_MAX((uint32_t)(shared + more) * 2, 128u);
         uint8_t *term = grb_arena_alloc(t->arena, room);
         if (!term) return grb_error_memory(err, room);
