@@ -139,22 +139,6 @@ static grebe_status core_open(grebe_container *c, const char *name,
     return GREBE_OK;
 }
 
-/* A core that is open already must have the schema that is asked for. Adding
- * fields waits for another thread's batch, so the container is not held. */
-static grebe_status schema_check(grebe_index *index, bool add_fields,
-                                 const grebe_schema *asked, grebe_error *err) {
-    grebe_schema *present = NULL, *merged = NULL;
-    grebe_status status;
-    GRB_TRY(grb_writer_schema(index->writer, &present, err));
-    GRB_TRY(grb_schema_merge(present, asked, add_fields, &merged, err));
-    if (merged->field_count > present->field_count)
-        GRB_TRY(grb_writer_add_fields(index->writer, asked, err));
-done:
-    grb_schema_release(merged);
-    grb_schema_release(present);
-    return status;
-}
-
 static grebe_status closed_check(const grebe_container *c, grebe_error *err) {
     return c->closed ? grb_error(err, GREBE_CLOSED, "the container is closed")
                      : GREBE_OK;
@@ -194,8 +178,10 @@ grebe_status grb_container_core(grebe_container *c, const char *name,
     grebe_status status = core_handle(c, name, schema, &known, &index, err);
     pthread_mutex_unlock(&c->mutex);
     if (status != GREBE_OK) return status;
+    /* Adding fields waits for another thread's batch: not with the mutex. */
     if (known && schema)
-        status = schema_check(index, c->options.add_fields, schema, err);
+        status = grb_writer_ask_schema(index->writer, schema,
+                                       c->options.add_fields != 0, err);
     if (status == GREBE_OK) {
         *out = index;
         return status;

@@ -56,6 +56,9 @@ struct grebe_index {
 grebe_status grb_engine_open(const char *path, grebe_schema *schema,
                              const grebe_open_options *options, grb_pool *pool,
                              grb_engine **out, grebe_error *err);
+/* The writer's schema must be the one asked for, or is widened to it. */
+grebe_status grb_writer_ask_schema(grb_writer *w, const grebe_schema *asked,
+                                   bool add_fields, grebe_error *err);
 /* An engine around a writer (taken on success). */
 grebe_status grb_engine_wrap(const grebe_allocator *a, grb_writer *writer,
                              const char *path, grb_engine **out,

@@ -44,20 +44,10 @@ typedef struct opening {
     grb_pool *pool;
 } opening;
 
-static grebe_status schema_settle(opening *o, grebe_schema *asked,
-                                  grebe_schema **wider, grebe_error *err) {
-    grebe_status status;
+static grebe_status stored_schema_take(opening *o, grebe_error *err) {
     grebe_schema *stored = grb_durable_state(o->durable)->schema;
-    GRB_TRY(grb_stored_schema_settle(stored, err));
     o->schema = grb_schema_acquire(stored);
-    if (!asked) goto done;
-    GRB_TRY(
-        grb_schema_merge(stored, asked, o->options->add_fields, wider, err));
-    if ((*wider)->field_count > stored->field_count) goto done;
-    grb_schema_release(*wider);
-    *wider = NULL;
-done:
-    return status;
+    return grb_stored_schema_settle(stored, err);
 }
 
 static grebe_status durable_create(opening *o, const char *path,
@@ -72,8 +62,7 @@ static grebe_status durable_create(opening *o, const char *path,
 }
 
 static grebe_status folder_open(opening *o, const char *path,
-                                grebe_schema *schema, grebe_schema **wider,
-                                grebe_error *err) {
+                                grebe_schema *schema, grebe_error *err) {
     grebe_status status;
     bool writing = o->options->mode == GREBE_WRITE, exists;
     if (o->options->store == GREBE_STORE_RAM)
@@ -90,7 +79,7 @@ static grebe_status folder_open(opening *o, const char *path,
         GRB_TRY(o->directory->ops->lock(o->directory, err));
     if (!exists) return durable_create(o, path, schema, err);
     GRB_TRY(grb_durable_open(o->directory, writing, &o->durable, err));
-    GRB_TRY(schema_settle(o, schema, wider, err));
+    GRB_TRY(stored_schema_take(o, err));
 done:
     return status;
 }
@@ -123,7 +112,23 @@ grebe_status grb_engine_wrap(const grebe_allocator *a, grb_writer *writer,
     return GREBE_OK;
 }
 
-static grebe_status writer_open(opening *o, grebe_schema *wider,
+grebe_status grb_writer_ask_schema(grb_writer *w, const grebe_schema *asked,
+                                   bool add_fields, grebe_error *err) {
+    grebe_schema *present = NULL, *merged = NULL;
+    grebe_status status;
+    GRB_TRY(grb_writer_schema(w, &present, err));
+    if (asked == present) goto done;
+    GRB_TRY(grb_schema_merge(present, asked, add_fields, &merged, err));
+    if (merged->field_count > present->field_count)
+        GRB_TRY(grb_writer_add_fields(w, asked, err));
+done:
+    grb_schema_release(merged);
+    grb_schema_release(present);
+    return status;
+}
+
+/* The schema is compared last: the log may have added fields to it. */
+static grebe_status writer_open(opening *o, const grebe_schema *asked,
                                 grb_writer **writer, grebe_error *err) {
     grb_writer_setup setup = {.allocator = o->allocator,
                               .options = o->options,
@@ -136,8 +141,9 @@ static grebe_status writer_open(opening *o, grebe_schema *wider,
     if (status != GREBE_OK) return status;
     o->directory = NULL;
     o->durable = NULL;
-    if (wider) status = grb_writer_add_fields(*writer, wider, err);
-    return status;
+    if (!asked) return status;
+    return grb_writer_ask_schema(*writer, asked, o->options->add_fields != 0,
+                                 err);
 }
 
 static grebe_status path_check(const char *path, grebe_error *err) {
@@ -155,7 +161,6 @@ static grebe_status engine_open_once(const char *path, grebe_schema *schema,
     grebe_status status;
     static const grebe_open_options defaults;
     grb_writer *writer = NULL;
-    grebe_schema *wider = NULL;
     opening o = {.options = options ? options : &defaults};
     bool memory = path_is_memory(path);
     o.allocator =
@@ -167,14 +172,13 @@ static grebe_status engine_open_once(const char *path, grebe_schema *schema,
     else
         GRB_TRY(grb_pool_new(o.allocator, &o.pool, err));
     if (!memory || o.options->store == GREBE_STORE_RAM)
-        GRB_TRY(
-            folder_open(&o, memory ? ":memory:" : path, schema, &wider, err));
+        GRB_TRY(folder_open(&o, memory ? ":memory:" : path, schema, err));
     else if (schema)
         o.schema = grb_schema_acquire(schema);
     else
         GRB_TRY(grb_error(err, GREBE_NOT_FOUND,
                           "an index in memory needs a schema"));
-    GRB_TRY(writer_open(&o, wider, &writer, err));
+    GRB_TRY(writer_open(&o, schema, &writer, err));
     GRB_TRY(
         grb_engine_wrap(o.allocator, writer, memory ? "" : path, out, err));
 done:
@@ -186,7 +190,6 @@ done:
              o.options->mode == GREBE_READ &&
              grb_reader_overtaken(o.durable, status);
     opening_undo(&o);
-    grb_schema_release(wider);
     grb_schema_release(o.schema);
     grb_pool_release(o.pool);
     return status;

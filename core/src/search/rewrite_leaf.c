@@ -257,6 +257,17 @@ done:
     return status;
 }
 
+/* What a text was analysed to may be too much for a query. */
+static grebe_status text_check(const grb_field *field, bool phrase,
+                               size_t count, grebe_error *err) {
+    size_t most = phrase ? GREBE_PHRASE_TERMS_MAX : GREBE_QUERY_CLAUSES_MAX;
+    if (count <= most) return GREBE_OK;
+    grb_error(err, GREBE_LIMIT, "a %s of %zu terms, the limit is %zu",
+              phrase ? "phrase" : "text", count, most);
+    grb_error_field(err, field->name);
+    return GREBE_LIMIT;
+}
+
 /* MATCH and PHRASE. */
 static grebe_status text_node(grb_search_context *c, const grb_field *field,
                               const grebe_query *q, grb_weight **out,
@@ -266,6 +277,7 @@ static grebe_status text_node(grb_search_context *c, const grb_field *field,
     size_t count;
     if (field->kind != GREBE_TEXT) return whole_node(c, field, q, out, err);
     GRB_TRY(text_terms(c, field, q, &terms, &count, err));
+    GRB_TRY(text_check(field, q->type == GRB_QUERY_PHRASE, count, err));
     if (count == 0) {
         *out = grb_weight_make(c, GRB_WEIGHT_EMPTY, field);
         return *out ? GREBE_OK : grb_error_memory(err, sizeof **out);
