@@ -5,6 +5,10 @@
  * is raised as a table at the outermost frame: no core frame is ever below a
  * lua_error, and whatever C memory a call holds hangs on a Lua value before
  * anything can raise.
+ *
+ * Wherever Lua allocates, a finalizer may run, and that may close the handle
+ * at work. So pointers are taken from handles after the last allocation, or
+ * anew; the schema's state is held by the table of names on the stack.
  */
 #ifndef GRB_LUA_BINDING_H
 #define GRB_LUA_BINDING_H
@@ -43,6 +47,7 @@ enum {
 
 /* Keys of the table of names beside 1..n, the names by field id + 1. */
 enum {
+    GRB_LUA_HOLD = 0,      /* counts the grb_lua_schema for the table */
     GRB_LUA_STRICT = -1,   /* text -> query, read strictly */
     GRB_LUA_FORGIVING = -2 /* text -> query, read forgivingly */
 };
@@ -69,6 +74,7 @@ typedef struct grb_lua_schema {
     uint32_t count;
     uint32_t key;          /* GREBE_NO_FIELD without one */
     uint32_t queries;      /* compiled texts kept */
+    uint64_t uses;         /* of the spare document, to tell a disturbance */
     grebe_schema *schema;  /* one reference */
     grebe_document *spare; /* reused by every call that needs one */
     grb_lua_field *fields;
@@ -111,6 +117,9 @@ grb_lua_handle *grb_lua_handle_test(lua_State *L, int at);
 /* The open handle of a kind; CLOSED or TYPE otherwise. */
 grb_lua_handle *grb_lua_handle_of(lua_State *L, int at, grb_lua_kind kind);
 void *grb_lua_pointer(lua_State *L, int at, grb_lua_kind kind);
+/* Raises if a finalizer has closed one of the arguments since they were read.
+ */
+void grb_lua_arguments_open(lua_State *L, int count);
 const char *grb_lua_type_name(lua_State *L, int at);
 int grb_lua_kind_tables(lua_State *L);
 int grb_lua_close(lua_State *L);
@@ -180,9 +189,15 @@ void grb_lua_value_push(lua_State *L, const grebe_value *value);
 grebe_status grb_lua_document_read(lua_State *L, grb_lua_schema *schema,
                                    int at, int unknown, grebe_document **out,
                                    grebe_error *err);
-/* Pushes a table of the document; `names` is the place of the names. */
-void grb_lua_document_push(lua_State *L, const grb_lua_schema *schema,
-                           int names, const grebe_document *document);
+/* Pushes a table of `document`; `names` is the place of the names. 0, with
+ * nothing pushed, if it is the spare one and a finalizer has used it
+ * meanwhile: then read again into a document of one's own. */
+int grb_lua_document_push(lua_State *L, const grb_lua_schema *schema,
+                          int names, const grebe_document *document);
+/* The document to read into: the spare one, or with `own` one that a value
+ * on top of the stack keeps. Pushes a value in any case. Raises. */
+grebe_document *grb_lua_document_target(lua_State *L, grb_lua_schema *schema,
+                                        int own);
 
 /* writing.c */
 int grb_lua_add(lua_State *L);

@@ -170,16 +170,49 @@ static void many_put(lua_State *L, int table) {
     lua_pop(L, 2);
 }
 
-void grb_lua_document_push(lua_State *L, const grb_lua_schema *schema,
-                           int names, const grebe_document *document) {
-    uint32_t count = grebe_document_count(document), id = 0;
+#define OWN_TYPE "grebe.document"
+
+static int own_free(lua_State *L) {
+    grebe_document **own = luaL_checkudata(L, 1, OWN_TYPE);
+    grebe_document_free(*own);
+    *own = NULL;
+    return 0;
+}
+
+grebe_document *grb_lua_document_target(lua_State *L, grb_lua_schema *schema,
+                                        int own) {
+    grebe_error err;
+    grebe_document *spare;
+    if (!own) {
+        lua_pushnil(L);
+        spare = grb_lua_document_spare(schema, &err);
+        if (!spare) grb_lua_raise(L, &err);
+        return spare;
+    }
+    grebe_document **place = lua_newuserdatauv(L, sizeof *place, 0);
+    *place = NULL;
+    if (luaL_newmetatable(L, OWN_TYPE)) {
+        lua_pushcfunction(L, own_free);
+        lua_setfield(L, -2, "__gc");
+    }
+    lua_setmetatable(L, -2);
+    if (grebe_document_new(schema->schema, place, &err))
+        grb_lua_raise(L, &err);
+    return *place;
+}
+
+int grb_lua_document_push(lua_State *L, const grb_lua_schema *schema,
+                          int names, const grebe_document *document) {
+    grebe_error err;
+    grebe_value value;
+    uint32_t id = 0, count = grebe_document_count(document);
+    uint64_t uses = schema->uses;
+    int own = document != schema->spare;
     luaL_checkstack(L, 6, "documents");
     lua_createtable(L, 0,
                     (int)(count < schema->count ? count : schema->count));
     int table = lua_gettop(L);
-    for (uint32_t i = 0; i < count; i++) {
-        grebe_value value;
-        grebe_error err;
+    for (uint32_t i = 0; i < count && (own || schema->uses == uses); i++) {
         if (grebe_document_value(document, i, &id, &value, &err))
             grb_lua_raise(L, &err);
         if (id >= schema->count)
@@ -191,4 +224,7 @@ void grb_lua_document_push(lua_State *L, const grb_lua_schema *schema,
         else
             lua_rawset(L, table);
     }
+    if (own || schema->uses == uses) return 1;
+    lua_pop(L, 1);
+    return 0;
 }

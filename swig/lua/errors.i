@@ -9,8 +9,14 @@
 
 #undef SWIG_check_num_args
 #define SWIG_check_num_args(name, least, most) \
-    grb_lua_arguments(L, name, most);
+    int argument_count = most;                 \
+    grb_lua_arguments(L, name, argument_count);
 %}
+
+%exception {
+    grb_lua_arguments_open(L, argument_count);
+    $action
+}
 
 %typemap(in, numinputs=0, noblock=1) grebe_error *err {
     grebe_error error;

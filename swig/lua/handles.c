@@ -113,6 +113,14 @@ void *grb_lua_pointer(lua_State *L, int at, grb_lua_kind kind) {
     return grb_lua_handle_of(L, at, kind)->pointer;
 }
 
+void grb_lua_arguments_open(lua_State *L, int count) {
+    for (int at = 1; at <= count; at++) {
+        const grb_lua_handle *self = grb_lua_handle_test(L, at);
+        if (self && !self->pointer && user_values(self->kind))
+            grb_lua_handle_of(L, at, self->kind);
+    }
+}
+
 static grebe_schema *schema_ask(lua_State *L, grb_lua_handle *self) {
     grebe_error err;
     grebe_schema *schema = NULL;

@@ -69,28 +69,6 @@ static size_t fields_read(lua_State *L, int at, grebe_query_field **out) {
     return count;
 }
 
-/* Leaves a query handle of the text at `at` on the stack, or fails. */
-static grebe_status text_parse(lua_State *L, const grb_lua_schema *schema,
-                               int at, const grb_lua_reading *how,
-                               grebe_error *err) {
-    size_t size;
-    grebe_query_field *fields = NULL;
-    grebe_query *query = NULL;
-    grebe_parse_options options = {NULL, 0, how->op, how->forgiving};
-    const char *text = lua_tolstring(L, at, &size);
-    int top = lua_gettop(L);
-    if (how->fields && !lua_isnil(L, how->fields))
-        options.field_count = fields_read(L, how->fields, &fields);
-    options.fields = fields;
-    grb_lua_handle *made = grb_lua_handle_new(L, GRB_LUA_QUERY);
-    grebe_status status =
-        grebe_query_parse(schema->schema, text, size, &options, &query, err);
-    made->pointer = query;
-    lua_insert(L, top + 1);
-    lua_settop(L, top + 1);
-    return status;
-}
-
 /* The handle that has the schema: an index, a searcher, hits or a schema. */
 static grb_lua_handle *schema_holder(lua_State *L, int at) {
     grb_lua_handle *self = grb_lua_handle_test(L, at);
@@ -104,46 +82,69 @@ static grb_lua_handle *schema_holder(lua_State *L, int at) {
     return NULL;
 }
 
-/* Keeps the query on top of the stack; `table` is where. */
-static void text_keep(lua_State *L, grb_lua_schema *schema, int handle, int at,
-                      int table, lua_Integer which) {
+/* Leaves a query handle of the text at `at` on the stack, or fails. */
+static grebe_status text_parse(lua_State *L, int at,
+                               const grb_lua_reading *how, grebe_error *err) {
+    size_t size;
+    grebe_query_field *fields = NULL;
+    grebe_query *query = NULL;
+    grebe_parse_options options = {NULL, 0, how->op, how->forgiving};
+    const char *text = lua_tolstring(L, at, &size);
+    int top = lua_gettop(L);
+    if (how->fields && !lua_isnil(L, how->fields))
+        options.field_count = fields_read(L, how->fields, &fields);
+    options.fields = fields;
+    grb_lua_handle *made = grb_lua_handle_new(L, GRB_LUA_QUERY);
+    const grb_lua_handle *holder = schema_holder(L, how->handle);
+    grebe_status status = grebe_query_parse(holder->schema->schema, text, size,
+                                            &options, &query, err);
+    made->pointer = query;
+    lua_insert(L, top + 1);
+    lua_settop(L, top + 1);
+    return status;
+}
+
+/* Keeps the query on top of the stack in the table at `names`, whose schema
+ * it holds. */
+static void text_keep(lua_State *L, grb_lua_schema *schema, int at, int names,
+                      lua_Integer which) {
     if (lua_rawlen(L, at) > TEXT_KEPT_MAX) return;
     if (schema->queries >= GRB_LUA_QUERIES_MAX) {
         schema->queries = 0;
-        lua_getiuservalue(L, handle, GRB_LUA_NAMES);
         lua_newtable(L);
-        lua_rawseti(L, -2, GRB_LUA_STRICT);
+        lua_rawseti(L, names, GRB_LUA_STRICT);
         lua_newtable(L);
-        lua_rawseti(L, -2, GRB_LUA_FORGIVING);
-        lua_rawgeti(L, -1, which);
-        lua_replace(L, table);
-        lua_pop(L, 1);
+        lua_rawseti(L, names, GRB_LUA_FORGIVING);
     }
     schema->queries++;
+    lua_rawgeti(L, names, which);
     lua_pushvalue(L, at);
-    lua_pushvalue(L, -2);
-    lua_rawset(L, table);
+    lua_pushvalue(L, -3);
+    lua_rawset(L, -3);
+    lua_pop(L, 1);
 }
 
+/* Leaves the query on the stack, or fails and leaves what it will. */
 static grebe_status text_compile(lua_State *L, int at,
                                  const grb_lua_reading *how,
                                  grebe_error *err) {
     grb_lua_handle *self = schema_holder(L, how->handle);
     lua_Integer which = how->forgiving ? GRB_LUA_FORGIVING : GRB_LUA_STRICT;
     if (how->op != GREBE_OR || (how->fields && !lua_isnil(L, how->fields)))
-        return text_parse(L, self->schema, at, how, err);
+        return text_parse(L, at, how, err);
+    grb_lua_schema *schema = self->schema;
     lua_getiuservalue(L, how->handle, GRB_LUA_NAMES);
-    lua_rawgeti(L, -1, which);
-    lua_remove(L, -2);
-    int table = lua_gettop(L);
+    int names = lua_gettop(L);
+    lua_rawgeti(L, names, which);
     lua_pushvalue(L, at);
-    if (lua_rawget(L, table) == LUA_TNIL) {
-        lua_pop(L, 1);
-        grebe_status status = text_parse(L, self->schema, at, how, err);
+    if (lua_rawget(L, -2) == LUA_TNIL) {
+        lua_settop(L, names);
+        grebe_status status = text_parse(L, at, how, err);
         if (status) return status;
-        text_keep(L, self->schema, how->handle, at, table, which);
+        if (self->schema == schema) text_keep(L, schema, at, names, which);
     }
-    lua_remove(L, table);
+    lua_replace(L, names);
+    lua_settop(L, names);
     return GREBE_OK;
 }
 

@@ -73,15 +73,21 @@ static void document_cut(lua_State *L) {
 /* Pushes a table of the stored fields. */
 static void document_read(lua_State *L, int hits, uint64_t place) {
     grebe_error err;
-    grb_lua_handle *self = grb_lua_handle_of(L, hits, GRB_LUA_HITS);
-    grebe_document *document = grb_lua_document_spare(self->schema, &err);
-    if (!document || grebe_hits_document(self->pointer, place, document, &err))
-        grb_lua_raise(L, &err);
-    luaL_checkstack(L, 8, "documents");
-    lua_getiuservalue(L, hits, GRB_LUA_NAMES);
-    int names = lua_gettop(L);
-    grb_lua_document_push(L, self->schema, names, document);
-    lua_remove(L, names);
+    int names = lua_gettop(L) + 1;
+    luaL_checkstack(L, 10, "documents");
+    for (int own = 0;; own = 1) {
+        grb_lua_schema *schema =
+            grb_lua_handle_of(L, hits, GRB_LUA_HITS)->schema;
+        lua_getiuservalue(L, hits, GRB_LUA_NAMES);
+        grebe_document *document = grb_lua_document_target(L, schema, own);
+        if (grebe_hits_document(grb_lua_pointer(L, hits, GRB_LUA_HITS), place,
+                                document, &err))
+            grb_lua_raise(L, &err);
+        if (grb_lua_document_push(L, schema, names, document)) break;
+        lua_settop(L, names - 1);
+    }
+    lua_replace(L, names);
+    lua_settop(L, names);
     if (lua_getiuservalue(L, hits, GRB_LUA_PAGE) == LUA_TTABLE &&
         lua_getfield(L, -1, "load") == LUA_TTABLE) {
         lua_remove(L, -2);
@@ -94,8 +100,7 @@ static void document_read(lua_State *L, int hits, uint64_t place) {
 /* to_tables(hits): the stored fields of every hit */
 int grb_lua_hits_tables(lua_State *L) {
     grb_lua_arguments(L, "to_tables", 1);
-    const grebe_hits *hits = grb_lua_pointer(L, 1, GRB_LUA_HITS);
-    uint64_t count = grebe_hits_count(hits);
+    uint64_t count = grebe_hits_count(grb_lua_pointer(L, 1, GRB_LUA_HITS));
     lua_createtable(L, (int)count, 0);
     for (uint64_t i = 0; i < count; i++) {
         document_read(L, 1, i);
@@ -105,10 +110,10 @@ int grb_lua_hits_tables(lua_State *L) {
 }
 
 /* Pushes the key of a hit, nil without a key field. */
-static void key_push(lua_State *L, const grb_lua_handle *hits,
-                     uint64_t place) {
+static void key_push(lua_State *L, int at, uint64_t place) {
     grebe_value value;
     grebe_error err;
+    const grb_lua_handle *hits = grb_lua_handle_of(L, at, GRB_LUA_HITS);
     if (hits->schema->key == GREBE_NO_FIELD) {
         lua_pushnil(L);
         return;
@@ -118,37 +123,37 @@ static void key_push(lua_State *L, const grb_lua_handle *hits,
     grb_lua_value_push(L, &value);
 }
 
-/* hits_keys(hits): an array; SCHEMA without a key field */
-int grb_lua_hits_keys(lua_State *L) {
-    grb_lua_handle *self = grb_lua_handle_of(L, 1, GRB_LUA_HITS);
-    uint64_t count = grebe_hits_count(self->pointer);
-    if (self->schema->key == GREBE_NO_FIELD)
-        return grb_lua_fail(L, GREBE_SCHEMA, NULL,
-                            "the schema has no key field");
-    lua_createtable(L, (int)count, 0);
-    for (uint64_t i = 0; i < count; i++) {
-        key_push(L, self, i);
-        lua_rawseti(L, -2, (lua_Integer)i + 1);
-    }
-    return 1;
-}
-
-static void score_push(lua_State *L, const grebe_hits *hits, uint64_t place) {
+static void score_push(lua_State *L, int at, uint64_t place) {
+    const grebe_hits *hits = grb_lua_pointer(L, at, GRB_LUA_HITS);
     const float *scores = grebe_hits_scores(hits);
     lua_pushnumber(L, scores ? (lua_Number)scores[place]
                              : (lua_Number)__builtin_nanf(""));
 }
 
-/* hits_scores(hits): an array */
-int grb_lua_hits_scores(lua_State *L) {
-    const grebe_hits *hits = grb_lua_pointer(L, 1, GRB_LUA_HITS);
-    uint64_t count = grebe_hits_count(hits);
+static int page_list(lua_State *L,
+                     void (*push)(lua_State *L, int at, uint64_t place)) {
+    uint64_t count = grebe_hits_count(grb_lua_pointer(L, 1, GRB_LUA_HITS));
+    lua_settop(L, 1);
     lua_createtable(L, (int)count, 0);
     for (uint64_t i = 0; i < count; i++) {
-        score_push(L, hits, i);
-        lua_rawseti(L, -2, (lua_Integer)i + 1);
+        push(L, 1, i);
+        lua_rawseti(L, 2, (lua_Integer)i + 1);
     }
     return 1;
+}
+
+/* hits_keys(hits): an array; SCHEMA without a key field */
+int grb_lua_hits_keys(lua_State *L) {
+    grb_lua_handle *self = grb_lua_handle_of(L, 1, GRB_LUA_HITS);
+    if (self->schema->key == GREBE_NO_FIELD)
+        return grb_lua_fail(L, GREBE_SCHEMA, NULL,
+                            "the schema has no key field");
+    return page_list(L, key_push);
+}
+
+/* hits_scores(hits): an array */
+int grb_lua_hits_scores(lua_State *L) {
+    return page_list(L, score_push);
 }
 
 /* Pushes the table that the request of that name left; 0 if there is none. */
@@ -163,16 +168,18 @@ static int page_push(lua_State *L, int hits, const char *name) {
     return 0;
 }
 
-/* Pushes an array of {value =, count =}. */
-static void facet_push(lua_State *L, const grebe_hits *hits, size_t facet) {
+/* Pushes an array of {value =, count =} of the hits at 1. */
+static void facet_push(lua_State *L, size_t facet) {
     grebe_value value;
     grebe_error err;
-    uint64_t count = 0, size = grebe_hits_facet_size(hits, facet);
+    uint64_t count = 0, size = grebe_hits_facet_size(
+                            grb_lua_pointer(L, 1, GRB_LUA_HITS), facet);
     lua_createtable(L, (int)size, 0);
     for (uint64_t i = 0; i < size; i++) {
-        if (grebe_hits_facet(hits, facet, i, &value, &count, &err))
-            grb_lua_raise(L, &err);
         lua_createtable(L, 0, 2);
+        if (grebe_hits_facet(grb_lua_pointer(L, 1, GRB_LUA_HITS), facet, i,
+                             &value, &count, &err))
+            grb_lua_raise(L, &err);
         grb_lua_value_push(L, &value);
         lua_setfield(L, -2, "value");
         lua_pushinteger(L, (lua_Integer)count);
@@ -183,7 +190,7 @@ static void facet_push(lua_State *L, const grebe_hits *hits, size_t facet) {
 
 /* hits_facets(hits): field -> array, field -> documents without a value */
 int grb_lua_hits_facets(lua_State *L) {
-    const grebe_hits *hits = grb_lua_pointer(L, 1, GRB_LUA_HITS);
+    grb_lua_handle_of(L, 1, GRB_LUA_HITS);
     lua_settop(L, 1);
     lua_newtable(L);
     lua_newtable(L);
@@ -193,34 +200,42 @@ int grb_lua_hits_facets(lua_State *L) {
     size_t count = lua_rawlen(L, 4);
     for (size_t i = 0; i < count; i++) {
         lua_rawgeti(L, 4, (lua_Integer)i + 1);
-        facet_push(L, hits, i);
+        facet_push(L, i);
         lua_rawset(L, 2);
         if (!rows[i].missing) continue;
         lua_rawgeti(L, 4, (lua_Integer)i + 1);
-        lua_pushinteger(L, (lua_Integer)grebe_hits_facet_missing(hits, i));
+        lua_pushinteger(L, (lua_Integer)grebe_hits_facet_missing(
+                               grb_lua_pointer(L, 1, GRB_LUA_HITS), i));
         lua_rawset(L, 3);
     }
     lua_settop(L, 3);
     return 2;
 }
 
+/* Pushes an array of the passages of one request. */
+static void passage_push(lua_State *L, int at, uint64_t place,
+                         size_t request) {
+    size_t size = 0;
+    uint32_t count = grebe_hits_passage_count(
+        grb_lua_pointer(L, at, GRB_LUA_HITS), place, request);
+    lua_createtable(L, (int)count, 0);
+    for (uint32_t j = 0; j < count; j++) {
+        const char *text = grebe_hits_passage(
+            grb_lua_pointer(L, at, GRB_LUA_HITS), place, request, j, &size);
+        lua_pushlstring(L, text ? text : "", text ? size : 0);
+        lua_rawseti(L, -2, (lua_Integer)j + 1);
+    }
+}
+
 /* Pushes field -> array of passages. */
 static void passages_push(lua_State *L, int hits, uint64_t place) {
-    const grebe_hits *pointer = grb_lua_pointer(L, hits, GRB_LUA_HITS);
     lua_newtable(L);
     int result = lua_gettop(L);
     if (!page_push(L, hits, "highlights")) return;
-    size_t count = lua_rawlen(L, -1), size;
+    size_t count = lua_rawlen(L, -1);
     for (size_t request = 0; request < count; request++) {
-        uint32_t passages = grebe_hits_passage_count(pointer, place, request);
         lua_rawgeti(L, result + 1, (lua_Integer)request + 1);
-        lua_createtable(L, (int)passages, 0);
-        for (uint32_t j = 0; j < passages; j++) {
-            const char *text =
-                grebe_hits_passage(pointer, place, request, j, &size);
-            lua_pushlstring(L, text ? text : "", text ? size : 0);
-            lua_rawseti(L, -2, (lua_Integer)j + 1);
-        }
+        passage_push(L, hits, place, request);
         lua_rawset(L, result);
     }
     lua_settop(L, result);
@@ -270,9 +285,9 @@ int grb_lua_hit_index(lua_State *L) {
                             grb_lua_type_name(L, 2));
     const char *name = lua_tostring(L, 2);
     if (strcmp(name, "id") == 0)
-        key_push(L, hits, self->place);
+        key_push(L, 3, self->place);
     else if (strcmp(name, "score") == 0)
-        score_push(L, hits->pointer, self->place);
+        score_push(L, 3, self->place);
     else if (strcmp(name, "highlights") == 0)
         passages_push(L, 3, self->place);
     else if (strcmp(name, "doc") == 0)
@@ -305,7 +320,7 @@ int grb_lua_hit_text(lua_State *L) {
     grb_lua_handle *hits = NULL;
     lua_settop(L, 1);
     grb_lua_handle *self = hit_open(L, &hits);
-    key_push(L, hits, self->place);
+    key_push(L, 2, self->place);
     lua_pushfstring(L, "grebe.hit: %s", luaL_tolstring(L, -1, NULL));
     return 1;
 }

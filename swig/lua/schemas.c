@@ -65,9 +65,32 @@ static void slot_put(grb_lua_schema *self, const char *name, uint32_t id) {
     self->slots[at].id = id;
 }
 
-void grb_lua_names_push(lua_State *L, grb_lua_schema *self) {
-    luaL_checkstack(L, 3, "names");
-    lua_createtable(L, (int)self->count, 2);
+#define HOLD_TYPE "grebe.hold"
+
+static int hold_free(lua_State *L) {
+    grb_lua_schema **hold = luaL_checkudata(L, 1, HOLD_TYPE);
+    grb_lua_schema_release(*hold);
+    *hold = NULL;
+    return 0;
+}
+
+/* Pushes what will hold one count of a schema. */
+static grb_lua_schema **hold_push(lua_State *L) {
+    grb_lua_schema **hold = lua_newuserdatauv(L, sizeof *hold, 0);
+    *hold = NULL;
+    if (luaL_newmetatable(L, HOLD_TYPE)) {
+        lua_pushcfunction(L, hold_free);
+        lua_setfield(L, -2, "__gc");
+    }
+    lua_setmetatable(L, -2);
+    return hold;
+}
+
+/* The hold on top of the stack becomes the table of names. */
+static void names_fill(lua_State *L, grb_lua_schema *self) {
+    lua_createtable(L, (int)self->count, 3);
+    lua_insert(L, -2);
+    lua_rawseti(L, -2, GRB_LUA_HOLD);
     for (uint32_t i = 0; i < self->count; i++) {
         const char *name = lua_pushstring(L, self->fields[i].name);
         if (i < GRB_LUA_SLOTS_MAX && lua_rawlen(L, -1) <= SHORT_NAME_MAX)
@@ -78,6 +101,13 @@ void grb_lua_names_push(lua_State *L, grb_lua_schema *self) {
     lua_rawseti(L, -2, GRB_LUA_STRICT);
     lua_newtable(L);
     lua_rawseti(L, -2, GRB_LUA_FORGIVING);
+}
+
+void grb_lua_names_push(lua_State *L, grb_lua_schema *self) {
+    luaL_checkstack(L, 6, "names");
+    *hold_push(L) = self;
+    self->refs++;
+    names_fill(L, self);
 }
 
 uint32_t grb_lua_field_find(lua_State *L, const grb_lua_schema *self, int at) {
@@ -91,6 +121,7 @@ uint32_t grb_lua_field_find(lua_State *L, const grb_lua_schema *self, int at) {
 
 grebe_document *grb_lua_document_spare(grb_lua_schema *self,
                                        grebe_error *err) {
+    self->uses++;
     if (self->spare)
         grebe_document_clear(self->spare);
     else if (grebe_document_new(self->schema, &self->spare, err))
@@ -135,9 +166,11 @@ int grb_lua_schema_fields(lua_State *L) {
     grb_lua_arguments(L, "schema", 1);
     grb_lua_handle *self = grb_lua_handle_test(L, 1);
     if (!self || !self->schema) self = grb_lua_handle_of(L, 1, GRB_LUA_INDEX);
-    lua_createtable(L, (int)self->schema->count, 0);
-    for (uint32_t i = 0; i < self->schema->count; i++) {
-        if (grebe_schema_field(self->schema->schema, i, &field, &err))
+    const grb_lua_schema *schema = self->schema;
+    lua_getiuservalue(L, 1, GRB_LUA_NAMES);
+    lua_createtable(L, (int)schema->count, 0);
+    for (uint32_t i = 0; i < schema->count; i++) {
+        if (grebe_schema_field(schema->schema, i, &field, &err))
             grb_lua_raise(L, &err);
         lua_createtable(L, 5, 0);
         lua_pushstring(L, field.name);
@@ -164,16 +197,22 @@ int grb_lua_schema_refresh(lua_State *L, int at) {
     grb_lua_handle *self = grb_lua_handle_of(L, at, GRB_LUA_INDEX);
     if (grebe_index_schema(self->pointer, &schema, &err))
         grb_lua_raise(L, &err);
-    if (schema == self->schema->schema) {
-        grebe_schema_release(schema);
-        return 0;
-    }
-    grb_lua_schema *made = grb_lua_schema_new(schema, &err);
-    if (!made) grb_lua_raise(L, &err);
+    int same = schema == self->schema->schema;
+    grebe_schema_release(schema);
+    if (same) return 0;
+    luaL_checkstack(L, 6, "names");
+    grb_lua_schema **hold = hold_push(L);
+    void *pointer = grb_lua_pointer(L, at, GRB_LUA_INDEX);
+    if (grebe_index_schema(pointer, &schema, &err)) grb_lua_raise(L, &err);
+    *hold = grb_lua_schema_new(schema, &err);
+    if (!*hold) grb_lua_raise(L, &err);
+    grb_lua_schema *made = *hold;
+    names_fill(L, made);
+    grb_lua_handle_of(L, at, GRB_LUA_INDEX);
+    lua_setiuservalue(L, at, GRB_LUA_NAMES);
     grb_lua_schema_release(self->schema);
     self->schema = made;
-    grb_lua_names_push(L, made);
-    lua_setiuservalue(L, at, GRB_LUA_NAMES);
+    made->refs++;
     return 1;
 }
 

@@ -4,7 +4,7 @@
  * read, so whatever the request points at is held until the search ends. The
  * handle of the hits is made before the search: nothing can be lost.
  *
- * Invariant: no Lua code runs while the request holds pointers.
+ * Invariant: the target is known to be open after the last allocation.
  * Threads: a Lua state belongs to one thread.
  * Owns: nothing.
  */
@@ -149,7 +149,9 @@ static void load_name(lua_State *L, const searching *self, int list) {
     if (lua_type(L, -1) != LUA_TSTRING)
         grb_lua_fail(L, GREBE_TYPE, NULL, "load holds strings, not %s",
                      grb_lua_type_name(L, -1));
-    if (grb_lua_field_find(L, self->target->schema, -1) == GREBE_NO_FIELD)
+    const grb_lua_handle *target =
+        grb_lua_handle_of(L, ARG_HANDLE, self->target->kind);
+    if (grb_lua_field_find(L, target->schema, -1) == GREBE_NO_FIELD)
         grb_lua_fail(L, GREBE_SCHEMA, lua_tostring(L, -1),
                      "load: the schema has no field '%s'",
                      lua_tostring(L, -1));
@@ -264,6 +266,7 @@ int grb_lua_search(lua_State *L) {
     lua_settop(L, ARG_TOP);
     request_read(L, &self);
     grb_lua_handle *made = grb_lua_handle_new(L, GRB_LUA_HITS);
+    grb_lua_handle_of(L, ARG_HANDLE, self.target->kind);
     if (search_run(&self, &hits, &err)) return grb_lua_raise(L, &err);
     made->pointer = hits;
     made->schema = self.target->schema;
@@ -284,11 +287,12 @@ int grb_lua_explain(lua_State *L) {
     grebe_error err;
     size_t size = 4096, needed = 0;
     grb_lua_arguments(L, "explain", 3);
-    grebe_searcher *searcher = grb_lua_pointer(L, 1, GRB_LUA_SEARCHER);
+    grb_lua_handle_of(L, 1, GRB_LUA_SEARCHER);
     const grebe_query *query = grb_lua_query_push(L, 3, &strictly);
     grb_lua_key_read(L, 2, &key);
     for (;;) {
         char *room = lua_newuserdatauv(L, size, 0);
+        grebe_searcher *searcher = grb_lua_pointer(L, 1, GRB_LUA_SEARCHER);
         if (grebe_searcher_explain(searcher, query, &key, room, size, &needed,
                                    &err))
             return grb_lua_raise(L, &err);

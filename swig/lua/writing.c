@@ -148,46 +148,45 @@ int grb_lua_add_many(lua_State *L) {
     return 1;
 }
 
-static int found_push(lua_State *L, const grb_lua_handle *self,
-                      const grebe_document *document, int found) {
-    if (!found) {
-        lua_pushnil(L);
-        return 1;
+/* Reads the document with this key of the handle at 1; `found` gets 0 or 1.
+ */
+static void key_read(lua_State *L, grb_lua_kind kind, const grebe_value *key,
+                     grebe_document *document, int *found) {
+    grebe_error err;
+    void *pointer = grb_lua_pointer(L, 1, kind);
+    grebe_status status =
+        kind == GRB_LUA_INDEX
+            ? grebe_index_get(pointer, key, document, found, &err)
+            : grebe_searcher_get(pointer, key, document, found, &err);
+    if (status) grb_lua_raise(L, &err);
+}
+
+static int found_push(lua_State *L, grb_lua_kind kind) {
+    grebe_value key;
+    int found = 0;
+    grb_lua_arguments(L, "get", 2);
+    grb_lua_key_read(L, 2, &key);
+    for (int own = 0;; own = 1) {
+        grb_lua_handle *self = grb_lua_handle_of(L, 1, kind);
+        if (kind == GRB_LUA_INDEX) grb_lua_schema_refresh(L, 1);
+        lua_settop(L, 2);
+        lua_getiuservalue(L, 1, GRB_LUA_NAMES);
+        grb_lua_schema *schema = self->schema;
+        grebe_document *document = grb_lua_document_target(L, schema, own);
+        key_read(L, kind, &key, document, &found);
+        if (!found) lua_pushnil(L);
+        if (!found || grb_lua_document_push(L, schema, 3, document)) return 1;
     }
-    lua_getiuservalue(L, 1, GRB_LUA_NAMES);
-    grb_lua_document_push(L, self->schema, lua_gettop(L), document);
-    return 1;
 }
 
 /* get(index, key): a table or nil */
 int grb_lua_get(lua_State *L) {
-    grebe_value key;
-    grebe_error err;
-    int found = 0;
-    grb_lua_arguments(L, "get", 2);
-    grb_lua_handle *self = grb_lua_handle_of(L, 1, GRB_LUA_INDEX);
-    grb_lua_key_read(L, 2, &key);
-    grb_lua_schema_refresh(L, 1);
-    grebe_document *document = grb_lua_document_spare(self->schema, &err);
-    if (!document ||
-        grebe_index_get(self->pointer, &key, document, &found, &err))
-        grb_lua_raise(L, &err);
-    return found_push(L, self, document, found);
+    return found_push(L, GRB_LUA_INDEX);
 }
 
 /* searcher_get(searcher, key): a table or nil */
 int grb_lua_searcher_get(lua_State *L) {
-    grebe_value key;
-    grebe_error err;
-    int found = 0;
-    grb_lua_arguments(L, "get", 2);
-    grb_lua_handle *self = grb_lua_handle_of(L, 1, GRB_LUA_SEARCHER);
-    grb_lua_key_read(L, 2, &key);
-    grebe_document *document = grb_lua_document_spare(self->schema, &err);
-    if (!document ||
-        grebe_searcher_get(self->pointer, &key, document, &found, &err))
-        grb_lua_raise(L, &err);
-    return found_push(L, self, document, found);
+    return found_push(L, GRB_LUA_SEARCHER);
 }
 
 static void info_push(lua_State *L, const grebe_commit_info *info) {

@@ -137,6 +137,52 @@ describe("closing", function()
     assert.equal(6, seen)
   end)
 
+  it("by finalizers between any two steps is an error or nothing", function()
+    collectgarbage("incremental", 100, 400)
+    local ix, hits, searcher
+    local left = 0
+    local function bait()
+      left = left - 1
+      if left < 0 then return end
+      setmetatable({}, { __gc = function()
+        local dice = math.random(12)
+        if dice == 1 then pcall(ix.close, ix) end
+        if dice == 2 then pcall(hits.close, hits) end
+        if dice == 3 then pcall(searcher.close, searcher) end
+        pcall(ix.get, ix, "2")
+        pcall(function() return hits[2].title end)
+        bait()
+      end })
+    end
+    for _ = 1, 60 do
+      ix, left = opened(5), 100
+      hits, searcher = ix:search "word", ix:searcher()
+      for _ = 1, 20 do bait() end
+      pcall(function()
+        for _ = 1, 5 do
+          local options = { where = { "year:[1 TO 9]" }, facets = { "year" },
+                            highlight = { title = { pre = "[" } },
+                            fields = { "title^2" }, load = { "title" } }
+          hits = ix:search("word", options)
+          assert(ix:get("1").title == "word 1")
+          for i, hit in hits:each() do
+            assert(hit.title:match "^word %d$" and i <= 5)
+            local _ = hit.highlights, hit.id, hit.score, hits:to_tables()
+          end
+          local _ = hits.facets, hits.ids, hits.scores, ix.schema
+          _ = ix:terms "title", searcher:search("word " .. #hits)
+          _ = searcher:explain("1", "word"), ix:searcher(), ix:stats()
+          ix:add_many { { id = "7", title = "word 7" } }
+          ix:commit { soft = true }
+        end
+      end)
+    end
+    ix, hits, searcher = nil, nil, nil -- luacheck: ignore
+    left = 0
+    collectgarbage() collectgarbage()
+    collectgarbage("incremental", 200, 100)
+  end)
+
   it("inside add_many's iterator is an error, not a crash", function()
     local ix = opened()
     closed_error(ix.add_many, ix, function()
