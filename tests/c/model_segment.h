@@ -490,7 +490,8 @@ model_next_block(grb_postings *base, uint32_t min_doc, grebe_error *err) {
             grb_bit_set(p->words, o[i].doc - b->first);
         b->words = p->words;
     } else if (kind == GRB_BLOCK_DOCS) {
-        for (uint32_t i = 0; i < p->count; i++) p->docs[i] = o[i].doc;
+        for (uint32_t i = 0; i < ((p->count + 15) & ~15u); i++)
+            p->docs[i] = o[GRB_MIN(i, p->count - 1)].doc;
         b->docs = p->docs;
     }
     return GREBE_OK;

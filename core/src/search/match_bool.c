@@ -317,11 +317,16 @@ static grb_matcher *bool_single(const bool_matcher *b) {
     return NULL;
 }
 
+static const grb_matcher_ops bool_ops = {bool_next, bool_eval, NULL,
+                                         grb_bool_bound};
+
+bool grb_match_bool_is(const grb_matcher *m) {
+    return m->ops == &bool_ops;
+}
+
 grebe_status grb_match_bool(grb_leaf_run *run, const grb_weight *w,
                             uint32_t depth, grb_matcher **out,
                             grebe_error *err) {
-    static const grb_matcher_ops ops = {bool_next, bool_eval, NULL,
-                                        grb_bool_bound};
     const grb_weight_list *lists = w->as.list.lists;
     uint32_t required = lists[GREBE_MUST].count + lists[GREBE_FILTER].count;
     uint32_t total =
@@ -330,7 +335,8 @@ grebe_status grb_match_bool(grb_leaf_run *run, const grb_weight *w,
     grebe_status status;
     int parts = 0;
     bool none;
-    bool_matcher *b = grb_matcher_alloc(run, w, depth, sizeof *b, &ops, 0);
+    bool_matcher *b =
+        grb_matcher_alloc(run, w, depth, sizeof *b, &bool_ops, 0);
     grb_matcher **items = grb_arena_alloc(arena, (total + 3) * sizeof *items);
     bool *adds = grb_arena_zero(arena, required + 1);
     if (!b || !items || !adds)

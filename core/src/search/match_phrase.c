@@ -232,6 +232,62 @@ done:
     return status;
 }
 
+/* ---- without windows ---- */
+
+typedef struct phrase_lists {
+    phrase_matcher *phrase;
+    grb_visitor *visitor;
+    bool scored;
+    grb_visitor inner; /* takes the candidates */
+} phrase_lists;
+
+static grebe_status phrase_list(void *context, const grb_match_list *in,
+                                grebe_error *err) {
+    phrase_lists *l = context;
+    phrase_matcher *p = l->phrase;
+    uint32_t docs[GRB_BLOCK], n = 0;
+    float scores[GRB_BLOCK];
+    grebe_status status = GREBE_OK;
+    for (uint32_t i = 0; i < in->count; i++) {
+        uint32_t base = in->docs[i] & ~(GRB_WINDOW - 1);
+        float freq;
+        GRB_TRY(phrase_freq(p, in->docs[i], !l->scored, &freq, err));
+        if (freq <= 0.0f) continue;
+        if (l->scored) {
+            GRB_TRY(grb_lengths_window(p->lengths, p->m.run, base, err));
+            scores[n] = phrase_score(p, in->docs[i] - base, freq);
+        }
+        docs[n++] = in->docs[i];
+    }
+    if (n) {
+        grb_match_list out = {docs, l->scored ? scores : NULL, n};
+        GRB_TRY(l->visitor->list(l->visitor->context, &out, err));
+    }
+    l->inner.stop = l->visitor->stop;
+done:
+    return status;
+}
+
+static const grb_matcher_ops phrase_ops = {phrase_next, phrase_eval, NULL,
+                                           NULL};
+
+bool grb_match_phrase_is(const grb_matcher *m) {
+    return m->ops == &phrase_ops;
+}
+
+bool grb_match_phrase_lists_can(const grb_matcher *m) {
+    const grb_matcher *docs = ((const phrase_matcher *)m)->docs;
+    return grb_match_bool_is(docs) && grb_bool_lists_can(docs);
+}
+
+grebe_status grb_match_phrase_lists(grb_matcher *m, bool scored,
+                                    grb_visitor *visitor, grebe_error *err) {
+    phrase_lists l = {
+        (phrase_matcher *)m, visitor, scored, {.list = phrase_list}};
+    l.inner.context = &l;
+    return grb_bool_lists(l.phrase->docs, false, &l.inner, err);
+}
+
 /* ---- opening ---- */
 
 static bool terms_equal(const grb_bound_term *a, const grb_bound_term *b) {
@@ -314,7 +370,6 @@ static void slots_order(phrase_matcher *p) {
 grebe_status grb_match_phrase(grb_leaf_run *run, const grb_weight *w,
                               uint32_t depth, grb_matcher **out,
                               grebe_error *err) {
-    static const grb_matcher_ops ops = {phrase_next, phrase_eval, NULL, NULL};
     uint32_t terms = w->as.phrase.term_count, slots = w->as.phrase.slot_count;
     grb_arena *arena = run->c->arena;
     grebe_status status;
@@ -322,7 +377,7 @@ grebe_status grb_match_phrase(grb_leaf_run *run, const grb_weight *w,
     phrase_matcher *p;
     GRB_TRY(grb_matcher_make(run, w->as.phrase.docs, depth + 1, &docs, err));
     if (!docs) goto done;
-    p = grb_matcher_alloc(run, w, depth, sizeof *p, &ops, docs->cost);
+    p = grb_matcher_alloc(run, w, depth, sizeof *p, &phrase_ops, docs->cost);
     if (!p) return grb_error_memory(err, sizeof *p);
     p->docs = docs;
     p->terms = grb_arena_zero(arena, terms * sizeof *p->terms);

@@ -14,7 +14,7 @@
 
 /* If a block has at least so many postings for each document of interest,
  * these are searched for; else the block is walked. */
-#define PROBE_RATIO 32u
+#define PROBE_RATIO 12u
 
 /* Where a window's matches go. */
 typedef struct term_sink {
@@ -66,18 +66,6 @@ static uint32_t docs_lower(const uint32_t *docs, uint32_t from, uint32_t to,
     return from;
 }
 
-/* The same where the place is expected near `from`. */
-static uint32_t docs_gallop(const uint32_t *docs, uint32_t from, uint32_t to,
-                            uint32_t doc) {
-    uint32_t step = 4, at = from;
-    while (at < to && docs[at] < doc) {
-        from = at + 1;
-        at += step;
-        step *= 2;
-    }
-    return docs_lower(docs, from, GRB_MIN(at, to), doc);
-}
-
 /* Frequencies times inverses of up to GRB_BLOCK documents, in order. */
 static void docs_weigh(const term_matcher *t, uint32_t base,
                        const uint32_t *docs, const uint32_t *freqs,
@@ -93,26 +81,20 @@ static void docs_weigh(const term_matcher *t, uint32_t base,
     }
 }
 
-/* Sets bits of rising documents. Where many fall into one word, it is put
- * together in a register: one store waits for the other otherwise. */
+/* Sets bits of rising documents, at four places of the list in turn: one store
+ * to a word waits for the one before to the same word otherwise. */
 static void bits_put(uint64_t *bits, uint32_t base, const uint32_t *docs,
                      uint32_t count) {
-    uint32_t at = (docs[0] - base) >> 6;
-    uint64_t word = 0;
-    if (docs[count - 1] - docs[0] > count * 8) {
-        for (uint32_t i = 0; i < count; i++) grb_bit_set(bits, docs[i] - base);
-        return;
+    uint32_t part = count / 4;
+    const uint32_t *b = docs + part, *c = b + part, *d = c + part;
+    for (uint32_t i = 0; i < part; i++) {
+        grb_bit_set(bits, docs[i] - base);
+        grb_bit_set(bits, b[i] - base);
+        grb_bit_set(bits, c[i] - base);
+        grb_bit_set(bits, d[i] - base);
     }
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t place = docs[i] - base;
-        if (place >> 6 != at) {
-            bits[at] |= word;
-            word = 0;
-            at = place >> 6;
-        }
-        word |= (uint64_t)1 << (place & 63);
-    }
-    bits[at] |= word;
+    for (uint32_t i = part * 4; i < count; i++)
+        grb_bit_set(bits, docs[i] - base);
 }
 
 static void scores_put(const term_sink *s, const uint32_t *docs,
@@ -203,8 +185,9 @@ static uint32_t docs_choose(const term_sink *s, const grb_block *b,
     for (uint32_t i = i0; i < i1;) {
         uint32_t doc = s->base + grb_bits_next(within, b->docs[i] - s->base);
         if (doc >= s->end) break;
-        i = docs_gallop(b->docs, i, i1, doc);
-        if (i < i1 && b->docs[i] == doc) {
+        if (doc > b->docs[i1 - 1]) break;
+        i = grb_docs_find(b->docs, i, doc);
+        if (b->docs[i] == doc) {
             docs[n] = doc;
             places[n++] = i++;
         }

@@ -36,6 +36,18 @@ grebe_status grb_term_reach(term_matcher *t, uint32_t min_doc,
 grebe_status grb_term_bound(grb_matcher *m, uint32_t base, uint32_t *last,
                             float *bound, grebe_error *err);
 
+/* match_term_list.c: the block with the first document >= min_doc, not
+ * decoded. */
+grebe_status grb_term_look(term_matcher *t, uint32_t min_doc,
+                           grb_term_near *out, grebe_error *err);
+/* match_term_list.c: a block that is not a list as one; its length. */
+uint32_t grb_block_spread(const grb_block *b, uint32_t *docs);
+/* match_term_list.c: frequencies times inverses of rising documents; length
+ * codes come a window at a time. */
+grebe_status grb_term_weigh(term_matcher *t, const uint32_t *docs,
+                            const uint32_t *freqs, uint32_t count, float *x,
+                            grebe_error *err);
+
 /* The block of `near` that holds the document, NULL if it is not known. */
 static inline const grb_term_near *grb_term_near_find(const term_matcher *t,
                                                       uint32_t doc) {
@@ -43,6 +55,18 @@ static inline const grb_term_near *grb_term_near_find(const term_matcher *t,
     for (uint32_t i = 0; i < t->near_count; i++)
         if (doc <= t->near[i].last) return &t->near[i];
     return NULL;
+}
+
+/* First place of a document >= doc, searched from place `from` on; there is
+ * one. Sixteen at once, of which the compiler makes vectors: what lies before
+ * `from` is less as well, and what lies behind the last is not. */
+static inline uint32_t grb_docs_find(const uint32_t *docs, uint32_t from,
+                                     uint32_t doc) {
+    const uint32_t *at = docs + (from & ~15u);
+    uint32_t less = 0;
+    while (at[15] < doc) at += 16;
+    for (uint32_t i = 0; i < 16; i++) less += at[i] < doc;
+    return (uint32_t)(at - docs) + less;
 }
 
 /* The formula from tf times inverse on. */

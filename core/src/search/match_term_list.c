@@ -26,8 +26,8 @@ static float impacts_bound(const term_matcher *t, const grb_block *b) {
 }
 
 /* Learns of the block with the first document >= min_doc. */
-static grebe_status near_look(term_matcher *t, uint32_t min_doc,
-                              grb_term_near *out, grebe_error *err) {
+grebe_status grb_term_look(term_matcher *t, uint32_t min_doc,
+                           grb_term_near *out, grebe_error *err) {
     grebe_status status;
     grb_block b;
     GRB_TRY(t->postings->ops->shallow(t->postings, min_doc, &b, err));
@@ -64,7 +64,7 @@ grebe_status grb_term_bound(grb_matcher *m, uint32_t base, uint32_t *last,
     if (t->near_count && at != GRB_NO_DOC) at++;
     while (at <= end && t->near_count < GRB_TERM_NEAR) {
         grb_term_near *near = &t->near[t->near_count];
-        GRB_TRY(near_look(t, at, near, err));
+        GRB_TRY(grb_term_look(t, at, near, err));
         t->near_count++;
         at = near->last == GRB_NO_DOC ? GRB_NO_DOC : near->last + 1;
     }
@@ -80,7 +80,7 @@ done:
 /* ---- lists ---- */
 
 /* A block that is not a list as one. */
-static uint32_t docs_spread(const grb_block *b, uint32_t *docs) {
+uint32_t grb_block_spread(const grb_block *b, uint32_t *docs) {
     uint32_t n = 0;
     if (b->kind == GRB_BLOCK_RUN) {
         for (; n < b->count; n++) docs[n] = b->first + n;
@@ -92,9 +92,9 @@ static uint32_t docs_spread(const grb_block *b, uint32_t *docs) {
     return n;
 }
 
-/* Frequencies times inverses; length codes come a window at a time. */
-static grebe_status list_weigh(term_matcher *t, const uint32_t *docs,
-                               uint32_t count, float *x, grebe_error *err) {
+grebe_status grb_term_weigh(term_matcher *t, const uint32_t *docs,
+                            const uint32_t *freqs, uint32_t count, float *x,
+                            grebe_error *err) {
     grebe_status status = GREBE_OK;
     const float *inverse = t->inverse;
     for (uint32_t i = 0; i < count;) {
@@ -104,9 +104,8 @@ static grebe_status list_weigh(term_matcher *t, const uint32_t *docs,
         if (docs[count - 1] - base >= GRB_WINDOW)
             for (to = i + 1; docs[to] - base < GRB_WINDOW;) to++;
         for (; codes && i < to; i++)
-            x[i] =
-                (float)(int32_t)t->freqs[i] * inverse[codes[docs[i] - base]];
-        for (; i < to; i++) x[i] = (float)(int32_t)t->freqs[i] * inverse[1];
+            x[i] = (float)(int32_t)freqs[i] * inverse[codes[docs[i] - base]];
+        for (; i < to; i++) x[i] = (float)(int32_t)freqs[i] * inverse[1];
     }
 done:
     return status;
@@ -135,14 +134,14 @@ static grebe_status block_list(term_matcher *t, grb_visitor *visitor,
     const uint32_t *docs = b->docs;
     grebe_status status = GREBE_OK;
     if (b->kind != GRB_BLOCK_DOCS) {
-        count = docs_spread(b, spread);
+        count = grb_block_spread(b, spread);
         docs = spread;
     }
     if (t->flat) {
         for (uint32_t i = 0; i < count; i++) scores[i] = t->flat_score;
     } else {
         GRB_TRY(t->postings->ops->freqs(t->postings, &t->freqs, err));
-        GRB_TRY(list_weigh(t, docs, count, scores, err));
+        GRB_TRY(grb_term_weigh(t, docs, t->freqs, count, scores, err));
         if (visitor->prune && visitor->floor >= 0) {
             float least = grb_term_least(t->weight, visitor->floor);
             count = grb_search_kernels_best.above(docs, scores, count, least,
@@ -174,7 +173,7 @@ grebe_status grb_match_term_lists(grb_matcher *m, grb_visitor *visitor,
         uint32_t doc = (uint32_t)at;
         if (visitor->prune && visitor->floor >= 0) {
             grb_term_near near;
-            GRB_TRY(near_look(t, doc, &near, err));
+            GRB_TRY(grb_term_look(t, doc, &near, err));
             at = (uint64_t)near.last + 1;
             if (near.bound <= visitor->floor) continue;
         }

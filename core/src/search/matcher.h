@@ -135,6 +135,19 @@ grb_matcher_opener grb_match_term, grb_match_bool, grb_match_dismax,
 bool grb_match_term_is(const grb_matcher *m);
 grebe_status grb_match_term_lists(grb_matcher *m, grb_visitor *visitor,
                                   grebe_error *err);
+/* match_list.c: whether a conjunction of terms, or a phrase, is so rare that
+ * its matches are found best without windows; and these, alive, in lists. */
+bool grb_match_lists_can(const grb_matcher *m);
+grebe_status grb_match_lists(grb_matcher *m, bool scored, grb_visitor *visitor,
+                             grebe_error *err);
+bool grb_bool_lists_can(const grb_matcher *m);
+grebe_status grb_bool_lists(grb_matcher *m, bool scored, grb_visitor *visitor,
+                            grebe_error *err);
+bool grb_match_bool_is(const grb_matcher *m);
+bool grb_match_phrase_is(const grb_matcher *m);
+bool grb_match_phrase_lists_can(const grb_matcher *m);
+grebe_status grb_match_phrase_lists(grb_matcher *m, bool scored,
+                                    grb_visitor *visitor, grebe_error *err);
 /* match_phrase.c: the frequency of a phrase in one document. */
 grebe_status grb_match_phrase_freq(grb_leaf_run *run, const grb_weight *w,
                                    uint32_t doc, float *freq,

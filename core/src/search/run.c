@@ -180,11 +180,23 @@ static bool leaf_counted(const grb_search_context *c, const grb_leaf *leaf) {
 
 static bool leaf_lists(const crew *k, const grb_leaf_run *run, bool scored,
                        const grb_visitor *visitor) {
-    if (!visitor->list || !scored || k->count != 1 || k->main != 0 ||
-        (run->c->off & GRB_OFF_LISTS) || !grb_match_term_is(k->items[0]))
+    if (!visitor->list || k->count != 1 || k->main != 0 ||
+        (run->c->off & GRB_OFF_LISTS))
         return false;
-    return visitor->prune || leaf_counted(run->c, &run->leaf) ||
-           k->items[0]->cost <= LIST_DEAD_MAX;
+    if (!grb_match_term_is(k->items[0]))
+        return grb_match_lists_can(k->items[0]);
+    return scored && (visitor->prune || leaf_counted(run->c, &run->leaf) ||
+                      k->items[0]->cost <= LIST_DEAD_MAX);
+}
+
+static grebe_status leaf_run(const crew *k, const grb_leaf_run *run,
+                             bool scored, grb_visitor *visitor,
+                             grebe_error *err) {
+    if (!leaf_lists(k, run, scored, visitor))
+        return leaf_windows(k, run, scored, visitor, err);
+    if (grb_match_term_is(k->items[0]))
+        return grb_match_term_lists(k->items[0], visitor, err);
+    return grb_match_lists(k->items[0], scored, visitor, err);
 }
 
 grebe_status grb_search_run(grb_search_context *c, const grb_weight *main,
@@ -206,10 +218,7 @@ grebe_status grb_search_run(grb_search_context *c, const grb_weight *main,
         if (none) continue;
         if (visitor->leaf)
             GRB_TRY(visitor->leaf(visitor->context, i, &run->leaf, err));
-        if (leaf_lists(&k, run, scored, visitor))
-            GRB_TRY(grb_match_term_lists(k.items[0], visitor, err));
-        else
-            GRB_TRY(leaf_windows(&k, run, scored, visitor, err));
+        GRB_TRY(leaf_run(&k, run, scored, visitor, err));
     }
 done:
     return status;
@@ -267,12 +276,21 @@ static grebe_status counter_window(void *context, const grb_match_window *w,
     return GREBE_OK;
 }
 
+static grebe_status counter_list(void *context, const grb_match_list *l,
+                                 grebe_error *err) {
+    counter *n = context;
+    n->total += l->count;
+    n->visitor.stop = n->total > n->most;
+    return GREBE_OK;
+}
+
 grebe_status grb_search_count(grb_search_context *c, const grb_weight *main,
                               const grb_weight *const *filters,
                               size_t filter_count, uint64_t most,
                               uint64_t *total, grebe_error *err) {
     grebe_status status = GREBE_OK;
-    counter n = {.visitor = {.window = counter_window}, .most = most};
+    counter n = {.visitor = {.window = counter_window, .list = counter_list},
+                 .most = most};
     crew k = {NULL, 0, UINT32_MAX};
     bool known = filter_count == 0 && term_counted(c, main), none;
     n.visitor.context = &n;
@@ -289,7 +307,7 @@ grebe_status grb_search_count(grb_search_context *c, const grb_weight *main,
         if (leaf.bounds.max_doc == 0) continue;
         GRB_TRY(grb_leaf_run_make(c, &leaf, &run, err));
         GRB_TRY(crew_open(&k, run, main, filters, filter_count, &none, err));
-        if (!none) GRB_TRY(leaf_windows(&k, run, false, &n.visitor, err));
+        if (!none) GRB_TRY(leaf_run(&k, run, false, &n.visitor, err));
     }
 done:
     *total = n.total;

@@ -91,7 +91,8 @@ typedef struct grb_match_window {
     const float *scores; /* NULL if not scored */
 } grb_match_window;
 
-/* Rising documents of one leaf with their scores: alive, at most GRB_BLOCK. */
+/* Rising documents of one leaf with their scores (NULL if not scored): alive,
+ * at most GRB_BLOCK. */
 typedef struct grb_match_list {
     const uint32_t *docs;
     const float *scores;
@@ -107,7 +108,7 @@ typedef struct grb_visitor {
     grebe_status (*window)(void *context, const grb_match_window *w,
                            grebe_error *err);
     bool stop;
-    /* NULL: windows only. Else a query of one term may come as lists. */
+    /* NULL: windows only. Else matches may come as lists. */
     grebe_status (*list)(void *context, const grb_match_list *l,
                          grebe_error *err);
     /* Matches whose score is not above `floor` may be left out; the visitor

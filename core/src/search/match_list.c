@@ -1,0 +1,355 @@
+/* search/match_list.c - conjunctions of terms without windows.
+ *
+ * Where the rarest required term is rare, windows cost more than its
+ * documents. Its blocks are taken one by one as lists instead: each further
+ * clause is looked up for what is left of the list, frequencies are decoded
+ * for blocks that have a match alone, and scores are calculated at the end,
+ * for the survivors. A phrase takes its candidates from here.
+ *
+ * Invariant: sums are made as match_bool.c makes them: floats added up in
+ * double and rounded once, `must` and `should` apart.
+ * Threads: one search.
+ * Owns: nothing.
+ */
+#include "search/match_bool.h"
+#include "search/match_term.h"
+
+/* The rarest term has at most one document in so many of the leaf's. */
+#define LIST_SPARSE 12u
+#define LIST_TERMS_MAX 32u
+
+/* Frequencies of a term in the documents of the list, by their places in the
+ * block of the first term; 0: not in it. */
+typedef struct list_clause {
+    term_matcher *term;
+    uint32_t *freqs; /* NULL: does not score */
+} list_clause;
+
+typedef struct list_run {
+    grb_visitor *visitor;
+    grb_leaf_run *run;
+    bool scored, dead, must_adds;
+    uint32_t required_count, should_count, excluded_count;
+    list_clause *required, *should, *excluded;
+    uint32_t count;
+    uint32_t docs[GRB_BLOCK + 1], places[GRB_BLOCK + 1];
+    uint32_t some_docs[GRB_BLOCK + 1], some_freqs[GRB_BLOCK + 1];
+    uint32_t some_at[GRB_BLOCK + 1];
+    float x[GRB_BLOCK + 1];
+    double must[GRB_BLOCK + 1], should_sum[GRB_BLOCK + 1];
+    bool also[GRB_BLOCK + 1]; /* some optional clause matches */
+} list_run;
+
+/* ---- whether ---- */
+
+static bool terms_only(grb_matcher *const *items, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++)
+        if (!grb_match_term_is(items[i])) return false;
+    return true;
+}
+
+bool grb_bool_lists_can(const grb_matcher *m) {
+    const bool_matcher *b = (const bool_matcher *)m;
+    uint32_t total = b->required_count + b->should_count + b->excluded_count;
+    return b->required_count > 0 && b->should_min == 0 &&
+           total <= LIST_TERMS_MAX &&
+           terms_only(b->required, b->required_count) &&
+           terms_only(b->should, b->should_count) &&
+           terms_only(b->excluded, b->excluded_count) &&
+           b->required[0]->cost * LIST_SPARSE <= m->run->leaf.bounds.max_doc;
+}
+
+/* ---- looking up ---- */
+
+/* Where a look-up in the current block of a term stands. */
+typedef struct seek {
+    uint32_t at;   /* place, or word of a bitmap */
+    uint32_t rank; /* postings in the words before */
+} seek;
+
+static inline bool block_has(const grb_block *b, seek *s, uint32_t doc,
+                             uint32_t *place) {
+    if (b->kind == GRB_BLOCK_DOCS) {
+        s->at = grb_docs_find(b->docs, s->at, doc);
+        *place = s->at;
+        return b->docs[s->at] == doc;
+    }
+    if (doc < b->first) return false;
+    *place = doc - b->first;
+    if (b->kind == GRB_BLOCK_RUN) return true;
+    uint32_t word = *place >> 6;
+    uint64_t bits = b->words[word], bit = (uint64_t)1 << (*place & 63);
+    for (; s->at < word; s->at++) s->rank += grb_popcount64(b->words[s->at]);
+    *place = s->rank + grb_popcount64(bits & (bit - 1));
+    return bits & bit;
+}
+
+/* Looks a clause up for all documents of the list: writes those found (their
+ * indexes in the list) and their frequencies. */
+static grebe_status clause_find(list_run *l, const list_clause *c,
+                                uint32_t *found, uint32_t *count,
+                                grebe_error *err) {
+    grebe_status status = GREBE_OK;
+    term_matcher *t = c->term;
+    const grb_block *b = &t->postings->block;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < l->count;) {
+        seek s = {0, 0};
+        GRB_TRY(grb_term_reach(t, l->docs[i], err));
+        if (b->kind == GRB_BLOCK_END) break;
+        for (; i < l->count && l->docs[i] <= b->last; i++) {
+            uint32_t place;
+            if (!block_has(b, &s, l->docs[i], &place)) continue;
+            found[n++] = i;
+            if (!c->freqs) continue;
+            if (!t->freqs && !t->flat)
+                GRB_TRY(t->postings->ops->freqs(t->postings, &t->freqs, err));
+            c->freqs[l->places[i]] = t->flat ? 1 : t->freqs[place];
+        }
+    }
+    *count = n;
+done:
+    return status;
+}
+
+static grebe_status clause_require(list_run *l, const list_clause *c,
+                                   grebe_error *err) {
+    uint32_t n = 0;
+    grebe_status status = clause_find(l, c, l->some_at, &n, err);
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t i = l->some_at[k];
+        l->docs[k] = l->docs[i];
+        l->places[k] = l->places[i];
+    }
+    l->count = n;
+    return status;
+}
+
+static grebe_status clause_exclude(list_run *l, const list_clause *c,
+                                   grebe_error *err) {
+    uint32_t n = 0, found = 0, next = 0;
+    grebe_status status = clause_find(l, c, l->some_at, &found, err);
+    for (uint32_t i = 0; i < l->count; i++) {
+        if (next < found && l->some_at[next] == i) {
+            next++;
+            continue;
+        }
+        l->docs[n] = l->docs[i];
+        l->places[n++] = l->places[i];
+    }
+    l->count = n;
+    return status;
+}
+
+static void dead_drop(list_run *l) {
+    const grb_leaf *leaf = &l->run->leaf;
+    uint64_t epoch = l->run->c->snapshot->epoch;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < l->count; i++) {
+        if (grb_view_dead(leaf->view, l->docs[i], epoch)) continue;
+        l->docs[n] = l->docs[i];
+        l->places[n++] = l->places[i];
+    }
+    l->count = n;
+}
+
+/* ---- scoring ---- */
+
+/* Adds a clause's scores of the documents that it matches. */
+static grebe_status clause_score(list_run *l, const list_clause *c,
+                                 double *sums, bool *also, grebe_error *err) {
+    grebe_status status = GREBE_OK;
+    term_matcher *t = c->term;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < l->count; i++) {
+        uint32_t freq = c->freqs[l->places[i]];
+        l->some_docs[n] = l->docs[i];
+        l->some_freqs[n] = freq;
+        l->some_at[n] = i;
+        n += freq != 0;
+    }
+    if (n == 0) goto done;
+    if (t->flat) {
+        for (uint32_t k = 0; k < n; k++) l->x[k] = t->flat_score;
+    } else {
+        GRB_TRY(grb_term_weigh(t, l->some_docs, l->some_freqs, n, l->x, err));
+        grb_search_kernels_best.score(l->x, n, t->weight);
+    }
+    for (uint32_t k = 0; k < n; k++) sums[l->some_at[k]] += (double)l->x[k];
+    for (uint32_t k = 0; also && k < n; k++) also[l->some_at[k]] = true;
+done:
+    return status;
+}
+
+/* Frequencies of the block that the list came from, by place. */
+static grebe_status lead_freqs(list_run *l, grebe_error *err) {
+    const list_clause *c = &l->required[0];
+    term_matcher *t = c->term;
+    grebe_status status = GREBE_OK;
+    if (!c->freqs) return GREBE_OK;
+    if (!t->freqs && !t->flat)
+        GRB_TRY(t->postings->ops->freqs(t->postings, &t->freqs, err));
+    for (uint32_t i = 0; i < l->count; i++)
+        c->freqs[l->places[i]] = t->flat ? 1 : t->freqs[l->places[i]];
+done:
+    return status;
+}
+
+static grebe_status optional_score(list_run *l, grebe_error *err) {
+    grebe_status status = GREBE_OK;
+    memset(l->should_sum, 0, l->count * sizeof *l->should_sum);
+    memset(l->also, 0, l->count * sizeof *l->also);
+    for (uint32_t k = 0; k < l->should_count; k++) {
+        const list_clause *c = &l->should[k];
+        uint32_t n;
+        for (uint32_t i = 0; i < l->count; i++) c->freqs[l->places[i]] = 0;
+        GRB_TRY(clause_find(l, c, l->some_at, &n, err));
+        GRB_TRY(clause_score(l, c, l->should_sum, l->also, err));
+    }
+done:
+    return status;
+}
+
+static grebe_status list_score(list_run *l, grebe_error *err) {
+    grebe_status status = GREBE_OK;
+    GRB_TRY(lead_freqs(l, err));
+    memset(l->must, 0, l->count * sizeof *l->must);
+    for (uint32_t k = 0; k < l->required_count; k++)
+        if (l->required[k].freqs)
+            GRB_TRY(clause_score(l, &l->required[k], l->must, NULL, err));
+    if (l->should_count) GRB_TRY(optional_score(l, err));
+    for (uint32_t i = 0; i < l->count; i++) {
+        float score = l->must_adds ? (float)l->must[i] : 0.0f;
+        if (l->should_count && l->also[i])
+            score = score + (float)l->should_sum[i];
+        l->x[i] = score;
+    }
+done:
+    return status;
+}
+
+/* ---- the run ---- */
+
+static grebe_status clauses_make(list_run *l, grb_matcher *const *items,
+                                 uint32_t count, const bool *adds,
+                                 list_clause **out, grebe_error *err) {
+    grb_arena *arena = l->run->c->arena;
+    list_clause *clauses =
+        grb_arena_zero(arena, (count + 1) * sizeof *clauses);
+    if (!clauses) return grb_error_memory(err, count * sizeof *clauses);
+    for (uint32_t i = 0; i < count; i++) {
+        clauses[i].term = (term_matcher *)items[i];
+        if (!l->scored || !adds || !adds[i]) continue;
+        clauses[i].freqs =
+            grb_arena_alloc(arena, GRB_BLOCK * sizeof(uint32_t));
+        if (!clauses[i].freqs) return grb_error_memory(err, GRB_BLOCK * 4);
+    }
+    *out = clauses;
+    return GREBE_OK;
+}
+
+static grebe_status run_make(list_run *l, const bool_matcher *b,
+                             grebe_error *err) {
+    static const bool all[LIST_TERMS_MAX] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+                                             1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+                                             1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    grebe_status status;
+    l->required_count = b->required_count;
+    l->should_count = l->scored && b->should_adds ? b->should_count : 0;
+    l->excluded_count = b->excluded_count;
+    l->must_adds = b->must_adds;
+    GRB_TRY(clauses_make(l, b->required, b->required_count, b->adds,
+                         &l->required, err));
+    GRB_TRY(clauses_make(l, b->should, l->should_count, all, &l->should, err));
+    status = clauses_make(l, b->excluded, b->excluded_count, NULL,
+                          &l->excluded, err);
+done:
+    return status;
+}
+
+/* What all but the rarest term can add to a score. */
+static double others_bound(const list_run *l) {
+    double sum = 0;
+    for (uint32_t i = 1; i < l->required_count; i++)
+        if (l->required[i].freqs) sum += (double)l->required[i].term->weight;
+    for (uint32_t i = 0; i < l->should_count; i++)
+        sum += (double)l->should[i].term->weight;
+    return sum;
+}
+
+/* The documents of the block at hand that all clauses let pass. */
+static grebe_status block_run(list_run *l, grebe_error *err) {
+    const grb_block *b = &l->required[0].term->postings->block;
+    grebe_status status = GREBE_OK;
+    const uint32_t *docs = b->docs;
+    l->count = b->count;
+    if (b->kind != GRB_BLOCK_DOCS) {
+        l->count = grb_block_spread(b, l->docs);
+        docs = l->docs;
+    }
+    for (uint32_t i = 0; i < l->count; i++) {
+        l->docs[i] = docs[i];
+        l->places[i] = i;
+    }
+    for (uint32_t k = 1; l->count && k < l->required_count; k++)
+        GRB_TRY(clause_require(l, &l->required[k], err));
+    for (uint32_t k = 0; l->count && k < l->excluded_count; k++)
+        GRB_TRY(clause_exclude(l, &l->excluded[k], err));
+    if (l->dead) dead_drop(l);
+    if (l->count == 0) goto done;
+    if (l->scored) GRB_TRY(list_score(l, err));
+    grb_match_list list = {l->docs, l->scored ? l->x : NULL, l->count};
+    status = l->visitor->list(l->visitor->context, &list, err);
+done:
+    return status;
+}
+
+grebe_status grb_bool_lists(grb_matcher *m, bool scored, grb_visitor *visitor,
+                            grebe_error *err) {
+    const grb_view *view = m->run->leaf.view;
+    uint64_t at = 0, max_doc = m->run->leaf.bounds.max_doc;
+    list_run *l = grb_arena_alloc(m->run->c->arena, sizeof *l);
+    grebe_status status;
+    double others;
+    if (!l) return grb_error_memory(err, sizeof *l);
+    l->visitor = visitor;
+    l->run = m->run;
+    l->scored = scored;
+    l->dead = view && !grb_view_clean(view, m->run->c->snapshot->epoch);
+    GRB_TRY(run_make(l, (bool_matcher *)m, err));
+    term_matcher *lead = l->required[0].term;
+    others = others_bound(l) * (1.0 + 1e-6);
+    while (at < max_doc && !visitor->stop) {
+        uint32_t doc = (uint32_t)at;
+        if (scored && visitor->prune && visitor->floor >= 0) {
+            grb_term_near near = {GRB_NO_DOC, 0.0f};
+            if (l->required[0].freqs)
+                GRB_TRY(grb_term_look(lead, doc, &near, err));
+            at = (uint64_t)near.last + 1;
+            if ((double)near.bound * (1.0 + 1e-6) + others <
+                (double)visitor->floor)
+                continue;
+        }
+        GRB_TRY(grb_term_reach(lead, doc, err));
+        if (lead->postings->block.kind == GRB_BLOCK_END) break;
+        at = (uint64_t)lead->postings->block.last + 1;
+        GRB_TRY(block_run(l, err));
+    }
+done:
+    return status;
+}
+
+/* ---- which ---- */
+
+bool grb_match_lists_can(const grb_matcher *m) {
+    return grb_match_bool_is(m)     ? grb_bool_lists_can(m)
+           : grb_match_phrase_is(m) ? grb_match_phrase_lists_can(m)
+                                    : false;
+}
+
+grebe_status grb_match_lists(grb_matcher *m, bool scored, grb_visitor *visitor,
+                             grebe_error *err) {
+    return grb_match_bool_is(m)
+               ? grb_bool_lists(m, scored, visitor, err)
+               : grb_match_phrase_lists(m, scored, visitor, err);
+}
