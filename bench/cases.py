@@ -16,7 +16,7 @@ import time
 import cores
 import shapes
 from engines.base import Unsupported
-from measure import Floor, io_bytes, now, rss_kib, settle
+from measure import Floor, cpu_now, io_bytes, now, rss_kib, settle
 
 
 def base_docs(count: int) -> list[shapes.Document]:
@@ -268,22 +268,23 @@ class Ingest:
         self.call = int(call)
 
     def block(self, n):
-        times, share = [], []
+        times, spent, share = [], [], []
         settle()
         for _ in range(n):
             engine = self.place.open(self.schema)
-            t = now()
+            c, t = cpu_now(), now()
             for i in range(0, len(self.docs), self.call):
                 engine.add(self.docs[i : i + self.call])
             engine.hard()
             times.append(now() - t)
+            spent.append(cpu_now() - c)
             last = engine.prepare(("key", self.docs[-1]["key"]))
             if len(engine.search(last, 10)[0]) != 1:
                 raise SystemExit("the last document is missing")
             if hasattr(engine, "core_ns"):
-                share.append(100 * (1 - engine.core_ns() / times[-1]))
+                share.append(100 * (1 - engine.core_ns() / spent[-1]))
             engine.close()
-        out = {"series": {"ingest": times}, "docs": len(self.docs)}
+        out = {"series": {"ingest": times, "cpu": spent}, "docs": len(self.docs) * n}
         if share:
             out["figures"] = {"binding %": sorted(share)[len(share) // 2]}
         return out
@@ -304,21 +305,23 @@ class Replay:
         return {"hits": self.sums[0], "facet counts": self.sums[1]}
 
     def block(self, n):
-        totals, parts = [], {"upserts": [], "commit": [], "search": [], "wipe": []}
+        totals, spent_cpu = [], []
+        parts = {"upserts": [], "commit": [], "search": [], "wipe": []}
         for turn in range(n):
             index = {
                 name: self.place.open(core.schema, f"{name}{turn}")
                 for name, core in self.cores.items()
             }
-            self.index, self.sums = index, [0, 0]
+            self.index, self.sums, self.cpu = index, [0, 0], 0
             settle()
             spent = self._pass()
             totals.append(sum(sum(v) for v in spent.values()))
+            spent_cpu.append(self.cpu)
             for name, v in spent.items():
                 parts[name].append(sum(v))
             for engine in index.values():
                 engine.close()
-        return {"series": {"total": totals} | parts}
+        return {"series": {"total": totals, "cpu": spent_cpu} | parts}
 
     def _pass(self):
         spent = {"upserts": [], "commit": [], "search": [], "wipe": []}
@@ -347,17 +350,18 @@ class Replay:
 
     def _commit(self, name, numbers, spent):
         core, engine = self.cores[name], self.index[name]
-        t0 = now()
+        c0, t0 = cpu_now(), now()
         for i in numbers:
             engine.upsert([core.docs[i]])
         t1 = now()
         engine.hard() if self.hard else engine.soft()
         t2 = now()
+        self.cpu += cpu_now() - c0
         spent["upserts"].append(t1 - t0)
         spent["commit"].append(t2 - t1)
         self.last = core.query(numbers[-1])
         for query in (("all",), self.last):
-            t0 = now()
+            c0, t0 = cpu_now(), now()
             hits, total, counts = engine.search(
                 engine.prepare(query),
                 10,
@@ -367,6 +371,7 @@ class Replay:
             )
             engine.keys(hits)
             spent["search"].append(now() - t0)
+            self.cpu += cpu_now() - c0
             self.sums[0] += total
             self.sums[1] += sum(sum(per.values()) for per in counts.values())
 
@@ -379,11 +384,12 @@ class Replay:
             raise SystemExit(f"wrong documents visible in {name}")
 
     def _wipe(self, spent):
-        t0 = now()
+        c0, t0 = cpu_now(), now()
         for engine in self.index.values():
             engine.wipe()
             engine.soft()
         spent["wipe"].append(now() - t0)
+        self.cpu += cpu_now() - c0
         for name, engine in self.index.items():
             if engine.search(engine.prepare(("all",)), 1, True)[1]:
                 raise SystemExit(f"documents left after a wipe of {name}")

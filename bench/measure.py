@@ -9,6 +9,7 @@ import re
 import time
 
 now = time.perf_counter_ns
+cpu_now = time.process_time_ns
 FLOOR_SIZE = 64 << 20
 
 

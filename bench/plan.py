@@ -184,6 +184,9 @@ def w3(full: bool) -> Iterator[Case]:
                 sides=("Python",),
             )
         ]
+        metrics.append(
+            Metric("... in processor time", "cpu", unit="s", aim=aim, sides=("Python",))
+        )
         for part in ("upserts", "commit", "search", "wipe"):
             metrics.append(Metric(f"... {part}", part, unit="s", sides=("Python",)))
         yield Case("W3", kind, who, metrics, 1, 3, "totals", needs="dspace")
@@ -223,6 +226,14 @@ def w4(full: bool) -> Iterator[Case]:
             Metric(
                 f"{kind}, {call:,} a call",
                 "ingest",
+                unit="docs/s",
+                aim=aim,
+                aim_ratio=2,
+                sides=("Python", "Lua"),
+            ),
+            Metric(
+                f"{kind}, {call:,} a call, a processor second",
+                "cpu",
                 unit="docs/s",
                 aim=aim,
                 aim_ratio=2,

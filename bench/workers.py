@@ -200,7 +200,7 @@ def _block(entry: Entry, case: Any) -> None:
     made = entry.process.ask("block", entry.who.turns or case.turns)
     made.setdefault("wall_ns", time.perf_counter_ns() - t)
     if made.get("wall_series"):  # an engine without a fine clock of its own
-        made["series"] = {made["wall_series"]: [made["wall_ns"]]}
+        made["series"][made["wall_series"]] = [made["wall_ns"]]
     entry.blocks.append(made)
 
 

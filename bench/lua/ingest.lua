@@ -118,9 +118,15 @@ for line in io.lines() do
     print('{"version": "' .. grebe.version .. '"}')
   elseif w[1] == "block" then
     collectgarbage()
-    for _ = 1, math.tointeger(w[2]) do once() end
-    print(('{"wall_series": "ingest", "docs": %d, "turns": %d}'):format(
-      count, math.tointeger(w[2])))
+    local turns, spent = math.tointeger(w[2]), {}
+    for i = 1, turns do
+      local began = os.clock()
+      once()
+      spent[i] = ("%d"):format((os.clock() - began) * 1000000000 // 1)
+    end
+    print(('{"wall_series": "ingest", "docs": %d, "turns": %d, '
+      .. '"series": {"cpu": [%s]}}'):format(
+      count * turns, turns, table.concat(spent, ", ")))
   else
     print "{}"
     break

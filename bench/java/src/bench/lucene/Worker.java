@@ -310,8 +310,13 @@ public final class Worker {
     public String block(int n) throws Exception {
       Map<String, long[]> t = new LinkedHashMap<>();
       t.put("total", new long[n]);
+      t.put("cpu", new long[n]);
       long cpu = Report.processCpu();
-      for (int i = 0; i < n; i++) t.get("total")[i] = (long) (suite.pass(hard) * 1e9);
+      for (int i = 0; i < n; i++) {
+        long before = Report.processCpu();
+        t.get("total")[i] = (long) (suite.pass(hard) * 1e9);
+        t.get("cpu")[i] = Report.processCpu() - before;
+      }
       return series(t, n, Report.processCpu() - cpu, "");
     }
 
