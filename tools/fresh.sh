@@ -6,7 +6,8 @@
 # pip's settings, proxies and certificates go along, so that it works behind a
 # mirror. All mounts are made in a mount namespace of their own and vanish with
 # this script, however it ends. The bare system stays in .fresh/base for the
-# next time; GREBE_FRESH names another folder.
+# next time; GREBE_FRESH names another folder. GREBE_FRESH_AGAIN=1 goes on in the
+# system of the last time with the newest commit.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -79,7 +80,6 @@ mount_system() {
     mount -t proc proc "$ROOT/proc"
     mount --rbind /dev "$ROOT/dev"
     mount --rbind /sys "$ROOT/sys"
-    mount -t tmpfs tmpfs "$ROOT/tmp"
 }
 
 inside() {
@@ -91,12 +91,17 @@ inside() {
         chroot "$ROOT" /bin/bash -c "cd /grebe && $1"
 }
 
-make_base
-say "a new system with a clean clone"
-rm -rf "$ROOT"
-cp -a --reflink=auto "$FRESH/base" "$ROOT"
-git clone -q --no-hardlinks "$HERE" "$ROOT/grebe"
-pass_settings
+if [ -n "${GREBE_FRESH_AGAIN:-}" ] && [ -d "$ROOT/grebe" ]; then
+    say "the system of the last time, with the newest commit"
+    git -C "$ROOT/grebe" pull -q --ff-only
+else
+    make_base
+    say "a new system with a clean clone"
+    rm -rf "$ROOT"
+    cp -a --reflink=auto "$FRESH/base" "$ROOT"
+    git clone -q --no-hardlinks "$HERE" "$ROOT/grebe"
+    pass_settings
+fi
 mount_system
 
 if [ $# -gt 0 ]; then commands=("$*"); else commands=("./run demo" "./run test"); fi

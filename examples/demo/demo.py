@@ -26,6 +26,23 @@ def folder_size(folder: Path) -> int:
     return sum(p.stat().st_size for p in folder.rglob("*") if p.is_file())
 
 
+def folder_new() -> Path:
+    """A new folder beside the build: /tmp may lie in memory, where syncs are free."""
+    build = second_language.ROOT / "build"
+    build.mkdir(exist_ok=True)
+    return Path(tempfile.mkdtemp(prefix="demo-", dir=build))
+
+
+def file_system(folder: Path) -> str:
+    """The kind of file system that holds a folder."""
+    best, kind = "", "unknown"
+    for line in Path("/proc/mounts").read_text().splitlines():
+        at, found = line.split()[1:3]
+        if folder.is_relative_to(at) and len(at) >= len(best):
+            best, kind = at, found
+    return kind
+
+
 def fill(index: grebe.Index, documents: list[costs.Document]) -> None:
     """Adds everything, then makes it visible (and durable, in a folder)."""
     took = costs.timed(
@@ -142,7 +159,7 @@ def in_a_folder(folder: Path, entries: list[costs.Document]) -> None:
         if found is not None:
             search_packages(index)
 
-        show.heading("4. What it costs there, in a folder")
+        show.heading(f"4. What it costs there, in a folder on {file_system(folder)}")
         show.times_head()
         costs.commits(index, documents[:ROUNDS_SOFT], soft=True)
         costs.commits(index, documents[:ROUNDS_HARD], soft=False)
@@ -162,7 +179,7 @@ def own_file(path: Path, folder: Path) -> None:
         disk = show.size(folder_size(folder))
         show.figure("the folder", disk, f"{len(index):,} documents")
         own_documents.search(index, documents)
-        show.heading("3. What it costs there")
+        show.heading(f"3. What it costs there, on {file_system(folder)}")
         show.times_head()
         sample = own_documents.fitted(documents[:ROUNDS_HARD], schema)
         costs.commits(index, sample, soft=True)
@@ -174,6 +191,7 @@ def main(arguments: list[str]) -> int:
     if len(arguments) > 1 or arguments[:1] in (["-h"], ["--help"]):
         print(__doc__)
         return 2
+    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     if sys.version_info < (3, 10):
         raise SystemExit("the demo needs Python 3.10: sys.stdlib_module_names")
     began = time.perf_counter()
@@ -182,7 +200,7 @@ def main(arguments: list[str]) -> int:
         f"{platform.machine()}, {os.cpu_count()} cores. "
         "Every figure below is of this run."
     )
-    place = Path(tempfile.mkdtemp(prefix="grebe-demo-"))
+    place = folder_new()
     try:
         if arguments:
             own_file(Path(arguments[0]), place / "index")
