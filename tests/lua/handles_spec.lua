@@ -141,6 +141,7 @@ describe("closing", function()
     collectgarbage("incremental", 100, 400)
     local ix, hits, searcher
     local left = 0
+    local function touch(...) return select("#", ...) end
     local function bait()
       left = left - 1
       if left < 0 then return end
@@ -167,11 +168,11 @@ describe("closing", function()
           assert(ix:get("1").title == "word 1")
           for i, hit in hits:each() do
             assert(hit.title:match "^word %d$" and i <= 5)
-            local _ = hit.highlights, hit.id, hit.score, hits:to_tables()
+            touch(hit.highlights, hit.id, hit.score, hits:to_tables())
           end
-          local _ = hits.facets, hits.ids, hits.scores, ix.schema
-          _ = ix:terms "title", searcher:search("word " .. #hits)
-          _ = searcher:explain("1", "word"), ix:searcher(), ix:stats()
+          touch(hits.facets, hits.ids, hits.scores, ix.schema)
+          touch(ix:terms "title", searcher:search("word " .. #hits))
+          touch(searcher:explain("1", "word"), ix:searcher(), ix:stats())
           ix:add_many { { id = "7", title = "word 7" } }
           ix:commit { soft = true }
         end
