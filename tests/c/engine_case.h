@@ -13,6 +13,8 @@ enum { CASE_MEMORY, CASE_RAM, CASE_FOLDER, CASE_FROZEN, CASE_PLACES };
 
 /* What every index of the file is opened with; NULL: malloc. */
 static const grebe_allocator *case_allocator;
+/* What folders are opened with. */
+static grebe_store_kind case_store;
 
 typedef struct engine_case {
     int where;
@@ -55,7 +57,7 @@ static inline grebe_schema *case_schema(void) {
 static inline void case_open_again(engine_case *c) {
     grebe_open_options o = {
         .allocator = case_allocator,
-        .store = c->where == CASE_RAM ? GREBE_STORE_RAM : GREBE_STORE_MMAP};
+        .store = c->where == CASE_RAM ? GREBE_STORE_RAM : case_store};
     bool folder = c->where == CASE_FOLDER || c->where == CASE_FROZEN;
     if (c->where == CASE_FROZEN) o.docs_max = 3;
     case_ok(grebe_index_open(folder ? c->path : NULL, c->schema, &o,

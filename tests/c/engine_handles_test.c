@@ -174,8 +174,56 @@ static void a5_a_batch_does_not_hold_up_a_container(void **unused) {
     case_close(&c);
 }
 
+typedef struct adder {
+    engine_case *c;
+    _Atomic int ended;
+} adder;
+
+static void *adder_run(void *context) {
+    adder *x = context;
+    char key[16];
+    for (int i = 0; i < 3000; i++) {
+        snprintf(key, sizeof key, "k%d", i % 700);
+        case_add(x->c, key, i % 3 ? "fox" : "fox cub", "t", i);
+        if (i % 50 == 0) case_delete(x->c, "k7");
+        if (i % 5 == 0) case_commit(x->c, GREBE_SOFT);
+        if (i % 900 == 0) case_merge(x->c);
+    }
+    x->ended = 1;
+    return NULL;
+}
+
+/* A branch reads, freezes and merges what its parent goes on growing. */
+static void a4_branches_work_while_their_parent_adds(void **unused) {
+    (void)unused;
+    for (int where = CASE_MEMORY; where <= CASE_RAM; where++) {
+        engine_case c, b;
+        pthread_t thread;
+        case_open(&c, where);
+        adder x = {.c = &c};
+        b = c;
+        pthread_create(&thread, NULL, adder_run, &x);
+        for (int i = 0; !x.ended || i < 3; i++) {
+            case_ok(grebe_index_branch(c.index, &b.index, &b.error), &b);
+            uint64_t before = case_count(&b);
+            uint64_t killed = case_delete(&b, "k1") + case_delete(&b, "k9");
+            if (i % 3 != 2) case_merge(&b);
+            case_commit(&b, GREBE_HARD);
+            assert_int_equal(case_count(&b), before - killed);
+            grebe_searcher *s = searcher(&b);
+            assert_int_equal(seen_by(&b, s, "fox"), before - killed);
+            grebe_index_free(b.index);
+            assert_int_equal(seen_by(&b, s, "fox"), before - killed);
+            grebe_searcher_release(s);
+        }
+        pthread_join(thread, NULL);
+        case_close(&c);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a4_branches_work_while_their_parent_adds),
         cmocka_unit_test(a1_two_threads_close_one_handle),
         cmocka_unit_test(a1_a_handle_is_freed_while_another_thread_waits),
         cmocka_unit_test(a5_a_batch_goes_with_the_handle_it_was_begun_on),

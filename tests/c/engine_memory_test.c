@@ -43,8 +43,7 @@ typedef struct life {
 static bool worked(life *l, grebe_status status) {
     if (status == GREBE_OK) return true;
     /* Files in memory: a write may fail after a commit began. */
-    if (status != GREBE_MEMORY && status != GREBE_LIMIT &&
-        status != GREBE_POISONED)
+    if (status != GREBE_MEMORY && status != GREBE_POISONED)
         fail_msg("%s: %s", grebe_status_word(status), l->c.error.message);
     l->failed = true;
     return false;

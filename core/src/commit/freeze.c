@@ -71,6 +71,7 @@ static grebe_status join_prepare(grb_writer *w, uint32_t first, bool drop,
     j->dead = grb_alloc_zero(w->allocator, j->count * sizeof *j->dead + 1);
     if (!j->sources || !j->dead)
         return grb_error_memory(err, j->count * sizeof *j->sources);
+    uint64_t kept = 0;
     for (uint32_t i = 0; i < j->count; i++) {
         const grb_leaf *leaf = &w->list->leaves[first + i];
         grebe_status status = grb_leaf_dead(w, leaf, &j->dead[i], err);
@@ -78,7 +79,11 @@ static grebe_status join_prepare(grb_writer *w, uint32_t first, bool drop,
         uint32_t dead = j->dead[i] ? j->dead[i]->set_count : 0;
         j->sources[i].segment = leaf->segment;
         j->sources[i].bounds = leaf->bounds;
-        j->docs_kept += leaf->bounds.max_doc - (drop ? dead : 0);
+        kept += leaf->bounds.max_doc - (drop ? dead : 0);
+        if (kept > INT32_MAX)
+            return grb_error(err, GREBE_LIMIT,
+                             "a segment of more than 2,147,483,647 documents");
+        j->docs_kept = (uint32_t)kept;
         if (!drop || !j->dead[i]) continue;
         join_live(j->dead[i], leaf->bounds.max_doc);
         j->sources[i].live = j->dead[i]->words;

@@ -104,7 +104,11 @@ done:
 static grebe_status hard_commit(grb_writer *w, bool seen,
                                 grebe_commit_info *info, grebe_error *err) {
     grb_snapshot *s;
-    if (!w->undurable) return seen ? grb_publish_soft(w, info, err) : GREBE_OK;
+    if (!w->undurable && seen) return grb_publish_soft(w, info, err);
+    if (!w->undurable) {
+        grb_commit_info_fill(w, false, info);
+        return GREBE_OK;
+    }
     grebe_status status = grb_publish_reserve(w, &s, err);
     if (status != GREBE_OK) return status;
     status = make_durable(w, err);

@@ -17,9 +17,9 @@ grebe_status grb_publish_reserve(grb_writer *w, grb_snapshot **out,
                                  grebe_error *err) {
     *out = grb_line_slot(w->line);
     if (*out) return GREBE_OK;
+    if (!grb_line_full(w->line)) return grb_error_memory(err, sizeof **out);
     return grb_error(err, GREBE_LIMIT,
-                     "no room for one more live snapshot: 65,532 are held, "
-                     "or memory is out");
+                     "no room for one more live snapshot: 65,532 are held");
 }
 
 /* The state of now as commit `number`; the epoch moves on. */

@@ -223,6 +223,8 @@ static grebe_status refresh_load(grb_writer *w, grb_durable *fresh,
     grebe_status status;
     grb_durable *before = w->durable;
     grebe_schema *schema = w->schema;
+    uint64_t number = w->number, live = w->live;
+    bool unique = w->unique;
     grb_list *old = grb_list_acquire(w->list);
     grb_list *empty = grb_list_new(w->allocator, 0);
     if (!empty) {
@@ -241,6 +243,9 @@ static grebe_status refresh_load(grb_writer *w, grb_durable *fresh,
         grb_schema_release(w->schema);
         w->schema = schema;
         w->durable = before;
+        w->number = number;
+        w->live = live;
+        w->unique = unique;
         list_swap(w, grb_list_acquire(old));
     }
     grb_list_release(old);

@@ -102,6 +102,10 @@ static bool slots_grow(grb_line *line) {
     return true;
 }
 
+bool grb_line_full(const grb_line *line) {
+    return line->free == SLOT_NONE && line->slot_count == SLOT_COUNT_MAX;
+}
+
 grb_snapshot *grb_line_slot(grb_line *line) {
     if (line->free == SLOT_NONE)
         line->free = atomic_exchange_explicit(&line->freed, SLOT_NONE,

@@ -132,9 +132,11 @@ grebe_status grb_line_new(const grebe_allocator *a, grb_line **out,
                           grebe_error *err);
 grb_line *grb_line_acquire(grb_line *line);
 void grb_line_release(grb_line *line);
-/* A header to fill (refs are the line's business); NULL: LIMIT or MEMORY.
- * Writer only. */
+/* A header to fill (refs are the line's business); NULL: no memory, or the
+ * line is full. Writer only. */
 grb_snapshot *grb_line_slot(grb_line *line);
+/* As many snapshots live as there may be. Writer only. */
+bool grb_line_full(const grb_line *line);
 /* Publishes a filled header; the one before loses the line's reference. */
 void grb_line_publish(grb_line *line, grb_snapshot *s);
 /* A filled header that is published to nobody: one reference, the caller's. */
