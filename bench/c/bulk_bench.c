@@ -19,6 +19,7 @@
 #include "segment/format.h"
 
 #define FIELDS_MAX 24
+#define MAX(a, b) ((a) > (b) ? (a) : (b))
 
 typedef struct column {
     const char *from; /* name in the file */
@@ -215,6 +216,17 @@ static uint64_t process_ns(void) {
     return clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
+/* Memory of the process that no file backs. */
+static long anonymous_kib(void) {
+    char line[200];
+    long kib = 0;
+    FILE *f = fopen("/proc/self/status", "r");
+    while (f && fgets(line, sizeof line, f))
+        if (sscanf(line, "RssAnon: %ld", &kib) == 1) break;
+    if (f) fclose(f);
+    return kib;
+}
+
 static void stage_put(const char *name, uint64_t ns, size_t docs,
                       uint64_t tokens) {
     printf("  %-22s %9.1f ns/doc", name, (double)ns / (double)docs);
@@ -354,7 +366,7 @@ static void load_measure(const corpus *c, grebe_schema *schema,
     grebe_error err;
     grebe_index_stats s;
     if (folder) folder_empty(folder);
-    long rss = rss_kib();
+    long rss = rss_kib(), anonymous = anonymous_kib(), most = 0;
     uint64_t written = io_bytes();
     uint64_t cpu = process_ns(), wall = now_ns();
     if (grebe_index_open(folder, schema, NULL, &index, &err))
@@ -363,6 +375,7 @@ static void load_measure(const corpus *c, grebe_schema *schema,
     for (size_t n = 0; n < c->count; n++) {
         document_fill(c, n, d);
         if (grebe_index_add(index, d, 1, &err)) fail("add", err.message);
+        if (n % 1000 == 0) most = MAX(most, anonymous_kib());
     }
     uint64_t before = process_ns();
     if (grebe_index_commit(index, GREBE_HARD, NULL, &err))
@@ -384,10 +397,10 @@ static void load_measure(const corpus *c, grebe_schema *schema,
     stage_put("merges (wall)", s.merge_ns, c->count, s.tokens);
     stage_put("last commit", commit, c->count, s.tokens);
     printf("  %llu freezes, %llu merges, %llu segments, written %.2f of the "
-           "text, peak RSS %ld KiB above the start\n",
+           "text\n  peak RSS above the start %ld KiB, without files %ld KiB\n",
            (unsigned long long)s.freezes, (unsigned long long)s.merges,
            (unsigned long long)s.segments, (double)written / (double)c->bytes,
-           usage.ru_maxrss - rss);
+           usage.ru_maxrss - rss, most - anonymous);
     grebe_document_free(d);
     grebe_index_close(index, 0, NULL);
     grebe_index_free(index);

@@ -411,6 +411,7 @@ model_op_terms_open(grb_segment *s, const grb_bounds *b, uint32_t field,
 
 typedef struct model_postings {
     grb_postings base;
+    grb_arena *arena;
     const model_segment *m;
     const model_term *t;
     uint32_t df, at, count; /* current block: postings at .. at + count - 1 */
@@ -529,12 +530,36 @@ static inline grebe_status model_positions(grb_postings *base, uint32_t i,
     *count = text ? o->tf : 0;
     return GREBE_OK;
 }
+/* In memory that lives as long as the test. */
+static inline grebe_status model_gaps(grb_postings *base, uint32_t from,
+                                      uint32_t to, const uint32_t **out,
+                                      uint32_t *count, grebe_error *err) {
+    model_postings *p = (model_postings *)base;
+    const model_posting *o = &p->t->postings[p->at];
+    uint32_t n = 0;
+    *count = 0;
+    *out = NULL;
+    if (p->m->fields[p->t->field].kind != GREBE_TEXT) return GREBE_OK;
+    for (uint32_t i = from; i < to; i++) n += o[i].tf;
+    uint32_t *gaps = (uint32_t *)grb_arena_alloc(p->arena, n * sizeof *gaps);
+    if (!gaps) return grb_error_memory(err, n * sizeof *gaps);
+    *out = gaps;
+    *count = n;
+    for (uint32_t i = from; i < to; i++)
+        for (uint32_t k = 0, before = 0; k < o[i].tf; k++) {
+            uint32_t place = p->t->positions[o[i].position_at + k];
+            *gaps++ = place - before;
+            before = place;
+        }
+    return GREBE_OK;
+}
 static inline grebe_status
 model_op_postings_open(grb_segment *s, const grb_bounds *b,
                        const grb_term *term, int wanted, grb_arena *arena,
                        grb_postings **out, grebe_error *err) {
     static const grb_postings_ops ops = {model_next_block, model_shallow,
-                                         model_freqs, model_positions};
+                                         model_freqs, model_positions,
+                                         model_gaps};
     model_segment *m = (model_segment *)s;
     size_t room = ((size_t)m->block_size + 16) * sizeof(uint32_t);
     model_postings *p = (model_postings *)grb_arena_zero(arena, sizeof *p);
@@ -543,6 +568,7 @@ model_op_postings_open(grb_segment *s, const grb_bounds *b,
     p->freqs = (uint32_t *)grb_arena_line(arena, room);
     if (!p->docs || !p->freqs) return grb_error_memory(err, room);
     p->base.ops = &ops;
+    p->arena = arena;
     p->m = m;
     p->t = &m->terms[term->word[0]];
     p->df = model_df(p->t, b->max_doc);

@@ -75,16 +75,10 @@ static void items_insert(const grb_memseg *s, sort_item *items, uint32_t low,
 
 #define INSERT_SIZE 8u
 
-/* A run of the ids [first, first + count); NULL: no memory. */
-static grb_run *run_sort(grb_memseg *s, uint32_t first, uint32_t count) {
-    const grebe_allocator *a = s->core.allocator;
-    size_t size = (size_t)count * sizeof(sort_item);
-    grb_run *run =
-        grb_memseg_make(s, sizeof *run + (size_t)count * sizeof run->ids[0]);
-    sort_item *items = grb_alloc(a, 2 * size), *from = items;
-    if (!run || !items) goto failed;
-    sort_item *to = items + count;
-    for (uint32_t i = 0; i < count; i++) item_fill(s, first + i, &items[i]);
+/* Sorts by merging; true if the result lies in `other` (as many items). */
+static bool items_merge(const grb_memseg *s, sort_item *items,
+                        sort_item *other, uint32_t count) {
+    sort_item *from = items, *to = other;
     for (uint32_t low = 0; low < count; low += INSERT_SIZE)
         items_insert(s, items, low, GRB_MIN(low + INSERT_SIZE, count));
     for (uint64_t width = INSERT_SIZE; width < count; width *= 2) {
@@ -96,9 +90,77 @@ static grb_run *run_sort(grb_memseg *s, uint32_t first, uint32_t count) {
         from = to;
         to = swap;
     }
+    return from != items;
+}
+
+/* Digits of eight bits, the least significant first: the prefix, then the
+ * field. */
+#define DIGITS 10u
+static inline uint32_t item_digit(const sort_item *item, uint32_t digit) {
+    uint64_t word = digit < 8 ? item->prefix : item->field;
+    return (uint32_t)(word >> (digit % 8 * 8)) & 0xff;
+}
+
+/* Sorts by field and prefix alone, digit by digit; digits that are the same
+ * in all items cost one look. True: the result lies in `other`. */
+static bool items_radix(sort_item *items, sort_item *other, uint32_t count) {
+    static const uint32_t zero[256];
+    uint32_t counts[DIGITS][256];
+    sort_item *from = items, *to = other;
+    for (uint32_t d = 0; d < DIGITS; d++) memcpy(counts[d], zero, sizeof zero);
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t d = 0; d < DIGITS; d++)
+            counts[d][item_digit(&items[i], d)]++;
+    for (uint32_t d = 0; d < DIGITS; d++) {
+        uint32_t *places = counts[d], at = 0;
+        if (places[item_digit(&items[0], d)] == count) continue;
+        for (uint32_t v = 0; v < 256; v++) {
+            uint32_t n = places[v];
+            places[v] = at;
+            at += n;
+        }
+        for (uint32_t i = 0; i < count; i++)
+            to[places[item_digit(&from[i], d)]++] = from[i];
+        sort_item *swap = from;
+        from = to;
+        to = swap;
+    }
+    return from != items;
+}
+
+#define RADIX_MIN 256u /* below, clearing the counts costs more */
+
+/* The items in order, in `items` or in `other`. */
+static sort_item *items_sort(const grb_memseg *s, sort_item *items,
+                             sort_item *other, uint32_t count) {
+    if (count < RADIX_MIN)
+        return items_merge(s, items, other, count) ? other : items;
+    bool moved = items_radix(items, other, count);
+    sort_item *done = moved ? other : items, *room = moved ? items : other;
+    for (uint32_t low = 0, high; low < count; low = high) {
+        for (high = low + 1; high < count; high++)
+            if (done[high].prefix != done[low].prefix ||
+                done[high].field != done[low].field)
+                break;
+        if (high - low > 1 && items_merge(s, done + low, room, high - low))
+            memcpy(done + low, room, (high - low) * sizeof *room);
+    }
+    return done;
+}
+
+/* A run of the ids [first, first + count); NULL: no memory. */
+static grb_run *run_sort(grb_memseg *s, uint32_t first, uint32_t count) {
+    const grebe_allocator *a = s->core.allocator;
+    size_t size = (size_t)count * sizeof(sort_item);
+    grb_run *run =
+        grb_memseg_make(s, sizeof *run + (size_t)count * sizeof run->ids[0]);
+    sort_item *items = grb_alloc(a, 2 * size);
+    if (!run || !items) goto failed;
+    for (uint32_t i = 0; i < count; i++) item_fill(s, first + i, &items[i]);
+    const sort_item *sorted = items_sort(s, items, items + count, count);
     run->first = first;
     run->count = count;
-    for (uint32_t i = 0; i < count; i++) run->ids[i] = from[i].id;
+    for (uint32_t i = 0; i < count; i++) run->ids[i] = sorted[i].id;
     grb_free(a, items, 2 * size);
     return run;
 failed:
@@ -222,6 +284,27 @@ static void walk_seek(mem_terms *w, const uint8_t *bytes, uint32_t size) {
     }
 }
 
+#define AHEAD 6u
+
+/* Records in byte order lie anywhere: those to come are fetched early, and of
+ * nearer ones, whose records are here by then, the first slices one by one. */
+static inline void run_prefetch(const grb_memseg *s, const grb_run *run,
+                                uint32_t at) {
+    if (at + 4 * AHEAD >= run->count) return;
+    __builtin_prefetch(grb_memseg_record(s, run->ids[at + 4 * AHEAD]));
+    for (uint32_t n = 1; n <= 3; n++) {
+        const grb_record *r =
+            grb_memseg_record(s, run->ids[at + (4 - n) * AHEAD]);
+        const grb_slice *slice =
+            atomic_load_explicit(&r->slices, memory_order_acquire);
+        for (uint32_t k = 1; k < n && slice; k++)
+            slice = atomic_load_explicit(&slice->next, memory_order_acquire);
+        if (!slice) continue;
+        __builtin_prefetch(slice);
+        __builtin_prefetch(&slice->docs[14]);
+    }
+}
+
 /* The smallest term that is left, UINT32_MAX at the end; moves on. Runs of a
  * younger reader may hold ids that these bounds do not show. */
 static uint32_t walk_next(mem_terms *w) {
@@ -234,6 +317,7 @@ static uint32_t walk_next(mem_terms *w) {
             w->at[n]++;
         if (w->at[n] == run->count) continue;
         sort_item item;
+        run_prefetch(w->s, run, w->at[n]);
         item_fill(w->s, run->ids[w->at[n]], &item);
         if (item.field != w->field) continue;
         if (best.id == UINT32_MAX || item_compare(w->s, &item, &best) < 0) {

@@ -267,6 +267,18 @@ static grb_pair posting_pair(const mem_postings *c, uint32_t i) {
     return grb_slice_pairs(c->first[k], GRB_SLICE_FIRST << k)[place];
 }
 
+static grebe_status positions_room(mem_postings *c, uint32_t count,
+                                   grebe_error *err) {
+    if (GRB_LIKELY(count <= c->position_capacity)) return GREBE_OK;
+    uint32_t capacity = GRB_MAX(8u, c->position_capacity);
+    while (capacity < count) capacity *= 2;
+    uint32_t *room = grb_arena_alloc(c->arena, (size_t)capacity * 4);
+    if (!room) return grb_error_memory(err, (size_t)capacity * 4);
+    c->positions = room;
+    c->position_capacity = capacity;
+    return GREBE_OK;
+}
+
 static grebe_status postings_positions(grb_postings *p, uint32_t i,
                                        const uint32_t **out, uint32_t *count,
                                        grebe_error *err) {
@@ -276,14 +288,8 @@ static grebe_status postings_positions(grb_postings *p, uint32_t i,
     if (!c->text || !c->loaded || i >= p->block.count) return GREBE_OK;
     grb_pair pair = posting_pair(c, i);
     uint32_t tf = pair.tf;
-    if (tf > c->position_capacity) {
-        uint32_t capacity = GRB_MAX(8u, c->position_capacity);
-        while (capacity < tf) capacity *= 2;
-        uint32_t *room = grb_arena_alloc(c->arena, (size_t)capacity * 4);
-        if (!room) return grb_error_memory(err, (size_t)capacity * 4);
-        c->positions = room;
-        c->position_capacity = capacity;
-    }
+    grebe_status status = positions_room(c, tf, err);
+    if (status != GREBE_OK) return status;
     if (tf == 1) {
         c->positions[0] = pair.position;
     } else {
@@ -299,8 +305,65 @@ static grebe_status postings_positions(grb_postings *p, uint32_t i,
     return GREBE_OK;
 }
 
+/* Positions of `count` postings that lie side by side. */
+static uint32_t *pairs_gaps(const mem_postings *c, const grb_pair *pairs,
+                            uint32_t count, uint32_t *out) {
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t tf = pairs[i].tf;
+        if (tf == 1) {
+            *out++ = pairs[i].position;
+            continue;
+        }
+        const uint8_t *at = grb_memseg_position(c->s, pairs[i].position);
+        for (; tf; tf--) at = grb_varint_get32(at, out++);
+    }
+    return out;
+}
+
+/* The same of postings [from, to) of block 0. */
+static void first_gaps(const mem_postings *c, uint32_t from, uint32_t to,
+                       uint32_t *out) {
+    while (from < to) {
+        uint32_t k, place, n = 1;
+        grb_pair alone = {c->record->first_tf, c->record->first_position};
+        const grb_pair *pairs = &alone;
+        if (from) {
+            place = first_place(from, &k);
+            n = GRB_MIN((GRB_SLICE_FIRST << k) - place, to - from);
+            pairs = grb_slice_pairs(c->first[k], GRB_SLICE_FIRST << k) + place;
+        }
+        out = pairs_gaps(c, pairs, n, out);
+        from += n;
+    }
+}
+
+static grebe_status postings_gaps(grb_postings *p, uint32_t from, uint32_t to,
+                                  const uint32_t **out, uint32_t *count,
+                                  grebe_error *err) {
+    grebe_status status;
+    mem_postings *c = (mem_postings *)p;
+    const uint32_t *freqs;
+    uint64_t total = 0;
+    *out = NULL;
+    *count = 0;
+    if (!c->text || !c->loaded || to > p->block.count) return GREBE_OK;
+    GRB_TRY(postings_freqs(p, &freqs, err));
+    for (uint32_t i = from; i < to; i++) total += freqs[i];
+    GRB_TRY(positions_room(c, (uint32_t)total, err));
+    if (c->at)
+        pairs_gaps(c, grb_slice_pairs(c->slice, GRB_BLOCK) + from, to - from,
+                   c->positions);
+    else
+        first_gaps(c, from, to, c->positions);
+    *out = c->positions;
+    *count = (uint32_t)total;
+done:
+    return status;
+}
+
 static const grb_postings_ops postings_ops = {
-    postings_next_block, postings_shallow, postings_freqs, postings_positions};
+    postings_next_block, postings_shallow, postings_freqs, postings_positions,
+    postings_gaps};
 
 grebe_status grb_memseg_postings(grb_segment *core, const grb_bounds *b,
                                  const grb_term *term, int wanted,

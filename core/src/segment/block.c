@@ -167,8 +167,19 @@ uint32_t grb_impacts_make(const uint32_t *freqs, const uint8_t *lengths,
                           uint32_t count, grb_impact *out) {
     /* most[l]: greatest tf among documents with length code l. */
     uint32_t most[256], made = 0, seen = 0;
-    uint32_t codes[256 / 32] = {0};
+    uint32_t codes[256 / 32] = {0}, tf_max = 0;
+    uint8_t length_min = UINT8_MAX;
     grb_impact all[256];
+    for (uint32_t i = 0; i < count; i++) {
+        tf_max = GRB_MAX(tf_max, freqs[i]);
+        length_min = GRB_MIN(length_min, lengths[i]);
+    }
+    /* Most often one document dominates all: it is the only pair. */
+    for (uint32_t i = 0; i < count; i++) {
+        if (freqs[i] != tf_max || lengths[i] != length_min) continue;
+        out[0] = (grb_impact){tf_max, length_min};
+        return 1;
+    }
     for (uint32_t i = 0; i < count; i++) {
         uint8_t code = lengths[i];
         if (!(codes[code / 32] >> (code % 32) & 1)) {

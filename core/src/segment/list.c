@@ -54,8 +54,9 @@ static void block_encode(grb_list *list) {
         impact_count =
             grb_impacts_make(list->freqs, lengths, list->count, impacts);
     }
-    grb_block_encode(list->docs, list->freqs, list->count, list->base, impacts,
-                     impact_count, &list->blocks);
+    grb_block_encode(list->docs, list->positions ? list->freqs : NULL,
+                     list->count, list->base, impacts, impact_count,
+                     &list->blocks);
 }
 
 static void group_put(grb_list *list) {
@@ -93,22 +94,41 @@ static void block_put(grb_list *list) {
         group_put(list);
 }
 
-void grb_list_add(grb_list *list, uint32_t doc, uint32_t freq,
-                  const uint32_t *positions) {
-    if (list->count == GRB_BLOCK) block_put(list);
-    list->docs[list->count] = doc;
-    list->freqs[list->count++] = freq;
-    list->df++;
-    list->term_total += freq;
-    if (!positions) return;
+/* Frequencies and positions of `n` postings of the open block; how many
+ * positions. */
+static uint64_t positions_add(grb_list *list, const uint32_t *freqs,
+                              uint32_t n, const uint32_t *gaps) {
     grb_buf *buf = &list->position_bytes;
-    if (!grb_buf_reserve(buf, (size_t)freq * 5)) return;
-    uint8_t *at = buf->bytes + buf->size;
-    for (uint32_t i = 0, before = 0; i < freq; i++) {
-        at = grb_varint_put(at, positions[i] - before);
-        before = positions[i];
+    uint64_t total = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        list->freqs[list->count + i] = freqs[i];
+        total += freqs[i];
     }
+    list->term_total += total;
+    if (!grb_buf_reserve(buf, (size_t)total * 5)) return total;
+    uint8_t *at = buf->bytes + buf->size;
+    for (uint64_t i = 0; i < total; i++) at = grb_varint_put(at, gaps[i]);
     buf->size = (size_t)(at - buf->bytes);
+    return total;
+}
+
+void grb_list_add(grb_list *list, const uint32_t *docs, const uint32_t *freqs,
+                  uint32_t count, uint32_t shift, const uint32_t *gaps) {
+    list->df += count;
+    if (!list->positions) list->term_total += count;
+    while (count) {
+        if (list->count == GRB_BLOCK) block_put(list);
+        uint32_t n = GRB_MIN(count, GRB_BLOCK - list->count);
+        uint32_t *to = list->docs + list->count;
+        for (uint32_t i = 0; i < n; i++) to[i] = docs[i] + shift;
+        if (list->positions) {
+            gaps += positions_add(list, freqs, n, gaps);
+            freqs += n;
+        }
+        list->count += n;
+        docs += n;
+        count -= n;
+    }
 }
 
 /* The bytes of a list of one block, built behind `blocks`. */
@@ -135,8 +155,8 @@ void grb_list_end(grb_list *list, uint64_t *place_base, grb_buf *payload) {
         place_put(list, GRB_FORM_GROUPS, list->list_at,
                   grb_segout_at(list->out) - list->list_at, place_base,
                   payload);
-    } else if (list->df == 1 && list->freqs[0] == 1) {
-        grb_buf_varint(payload, (uint64_t)1 << 2 | GRB_FORM_INLINE);
+    } else if (list->df == 1 && list->term_total == 1) {
+            grb_buf_varint(payload, (uint64_t)1 << 2 | GRB_FORM_INLINE);
         grb_buf_varint(payload, list->docs[0]);
         grb_buf_put(payload, list->position_bytes.bytes,
                     list->position_bytes.size);

@@ -383,17 +383,12 @@ static bool places_decode(cursor *p, uint32_t count) {
     return true;
 }
 
-static grebe_status cursor_positions(grb_postings *base, uint32_t i,
-                                     const uint32_t **out, uint32_t *count,
-                                     grebe_error *err) {
-    grebe_status status = GREBE_OK;
-    cursor *p = (cursor *)base;
+/* Moves `place` to the positions of posting i. */
+static grebe_status place_seek(cursor *p, uint32_t i, grebe_error *err) {
+    grebe_status status;
     const uint32_t *freqs;
     uint64_t skip = 0;
-    *count = 0;
-    *out = p->places;
-    if (!p->positions) return GREBE_OK;
-    GRB_TRY(cursor_freqs(base, &freqs, err));
+    GRB_TRY(cursor_freqs(&p->base, &freqs, err));
     if (i >= p->in.count)
         return grb_error(err, GREBE_INTERNAL, "posting %u of %u", i,
                          p->in.count);
@@ -408,6 +403,21 @@ static grebe_status cursor_positions(grb_postings *base, uint32_t i,
         p->positions_known = false;
         return list_corrupt(p, err, "positions are cut off");
     }
+done:
+    return status;
+}
+
+static grebe_status cursor_positions(grb_postings *base, uint32_t i,
+                                     const uint32_t **out, uint32_t *count,
+                                     grebe_error *err) {
+    grebe_status status = GREBE_OK;
+    cursor *p = (cursor *)base;
+    const uint32_t *freqs;
+    *count = 0;
+    *out = p->places;
+    if (!p->positions) return GREBE_OK;
+    GRB_TRY(place_seek(p, i, err));
+    freqs = p->freqs;
     GRB_TRY(places_room(p, freqs[i], err));
     if (!places_decode(p, freqs[i])) {
         p->positions_known = false;
@@ -420,10 +430,71 @@ done:
     return status;
 }
 
+/* Decodes the positions of postings with these frequencies; NULL: corrupt. */
+static const uint8_t *gaps_decode(const uint8_t *at, const uint8_t *end,
+                                  const uint32_t *freqs, uint32_t count,
+                                  uint32_t *out) {
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t position = 0;
+        for (uint32_t k = freqs[i]; k; k--) {
+            if (at == end) return NULL;
+            uint32_t gap = *at++;
+            if (gap >= 0x80) {
+                gap &= 0x7f;
+                for (uint32_t shift = 7;; shift += 7) {
+                    if (at == end || shift > 28) return NULL;
+                    gap |= (uint32_t)(*at & 0x7f) << shift;
+                    if (*at++ < 0x80) break;
+                }
+            }
+            position += gap;
+            *out++ = gap;
+        }
+        if (position >> 31) return NULL;
+    }
+    return at;
+}
+
+static grebe_status cursor_gaps(grb_postings *base, uint32_t from, uint32_t to,
+                                const uint32_t **out, uint32_t *count,
+                                grebe_error *err) {
+    grebe_status status;
+    cursor *p = (cursor *)base;
+    const uint32_t *freqs;
+    uint64_t total = 0;
+    *count = 0;
+    *out = p->places;
+    if (!p->positions || from >= to) return GREBE_OK;
+    GRB_TRY(place_seek(p, from, err));
+    GRB_TRY(cursor_freqs(base, &freqs, err));
+    if (to > p->in.count)
+        return grb_error(err, GREBE_INTERNAL, "posting %u of %u", to,
+                         p->in.count);
+    for (uint32_t i = from; i < to; i++) total += freqs[i];
+    /* A position takes a byte at least. */
+    if (total <= (size_t)(p->place_end - p->place)) {
+        GRB_TRY(places_room(p, (uint32_t)total, err));
+        p->place = gaps_decode(p->place, p->place_end, freqs + from, to - from,
+                               p->places);
+    } else {
+        p->place = NULL;
+    }
+    if (!p->place || (to == p->in.count && p->place != p->place_end)) {
+        p->positions_known = false;
+        return list_corrupt(p, err, "positions of a block");
+    }
+    p->place_i = to;
+    *out = p->places;
+    *count = (uint32_t)total;
+done:
+    return status;
+}
+
 /* ---- open ---- */
 
 static const grb_postings_ops cursor_ops = {cursor_next, cursor_shallow,
-                                            cursor_freqs, cursor_positions};
+                                            cursor_freqs, cursor_positions,
+                                            cursor_gaps};
 
 grebe_status grb_segfile_postings_open(grb_segment *s, const grb_bounds *b,
                                        const grb_term *term, int wanted,

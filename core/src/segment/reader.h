@@ -107,6 +107,13 @@ typedef struct grb_postings_ops {
     grebe_status (*positions)(grb_postings *p, uint32_t i,
                               const uint32_t **out, uint32_t *count,
                               grebe_error *err);
+    /* Positions of postings [from, to) of the current block at once, for
+     * freeze and merge: of each posting its first position and then the
+     * distances, one posting behind the other; as many as the frequencies add
+     * up to. Valid until the next call. */
+    grebe_status (*gaps)(grb_postings *p, uint32_t from, uint32_t to,
+                         const uint32_t **out, uint32_t *count,
+                         grebe_error *err);
 } grb_postings_ops;
 struct grb_postings {
     const grb_postings_ops *ops;

@@ -25,6 +25,7 @@
  */
 #include "segment/write.h"
 
+#define PART_MAX 65536u /* positions joined at once */
 #define READY_MAX ((size_t)4 << 20)
 
 void grb_terms_out_init(grb_terms_out *t, grb_segout *out) {
@@ -122,6 +123,7 @@ typedef struct head {
     bool found;
     const uint8_t *bytes;
     uint32_t size;
+    uint64_t prefix; /* of the bytes: decides most comparisons */
     grb_term term;
 } head;
 
@@ -130,14 +132,26 @@ typedef struct join {
     grb_terms_out terms;
     grb_list list;
     head *heads;
+    size_t *least; /* sources that have the present term, rising */
+    size_t least_count;
+    uint32_t *kept; /* postings of a block without the dropped ones */
+    size_t kept_room;
     grb_arena cursor_arena; /* cursors of the present term */
     uint64_t *seen; /* documents with the field, if totals are recounted */
     grb_buf name;   /* bytes of the present term */
 } join;
 
 static grebe_status head_next(head *h, grebe_error *err) {
-    return h->terms->next(h->terms, &h->found, &h->bytes, &h->size, &h->term,
-                          err);
+    grebe_status status = h->terms->next(h->terms, &h->found, &h->bytes,
+                                         &h->size, &h->term, err);
+    if (status == GREBE_OK && h->found)
+        h->prefix = grb_term_prefix(h->bytes, h->size);
+    return status;
+}
+
+static inline int head_order(const head *a, const head *b) {
+    if (a->prefix != b->prefix) return a->prefix < b->prefix ? -1 : 1;
+    return grb_bytes_order(a->bytes, a->size, b->bytes, b->size);
 }
 
 /* Documents of the current block, whatever its kind. */
@@ -173,27 +187,92 @@ static grebe_status docs_get(join *j, const grb_block *b, uint32_t *room,
     return GREBE_OK;
 }
 
+static grebe_status kept_room(join *j, size_t want) {
+    if (want <= j->kept_room) return GREBE_OK;
+    uint32_t *kept = grb_resize(j->w->allocator, j->kept,
+                                j->kept_room * sizeof *kept,
+                                want * 2 * sizeof *kept);
+    if (!kept) return grb_error_memory(j->w->err, want * 2 * sizeof *kept);
+    j->kept = kept;
+    j->kept_room = want * 2;
+    return GREBE_OK;
+}
+
+/* Postings of one source on their way into the list. */
+typedef struct part {
+    const uint32_t *docs, *freqs, *gaps; /* the latter two may be NULL */
+    uint32_t count, gap_count;
+} part;
+
+/* Adds what is left of a part after documents have got new ids or none. */
+static grebe_status part_keep(join *j, const uint32_t *map, const part *from) {
+    grebe_status status =
+        kept_room(j, 2 * (size_t)from->count + from->gap_count);
+    if (status != GREBE_OK) return status;
+    uint32_t *ids = j->kept, *tfs = ids + from->count;
+    uint32_t *places = tfs + from->count, n = 0, at = 0;
+    const uint32_t *gaps = from->gaps;
+    for (uint32_t i = 0; i < from->count; i++) {
+        uint32_t doc = map[from->docs[i]];
+        uint32_t freq = from->freqs ? from->freqs[i] : 1;
+        if (doc != GRB_NO_DOC) {
+            ids[n] = doc;
+            tfs[n++] = freq;
+            if (gaps) memcpy(places + at, gaps, freq * sizeof *gaps);
+            at += freq;
+        }
+        if (gaps) gaps += freq;
+    }
+    grb_list_add(&j->list, ids, tfs, n, 0, places);
+    for (uint32_t i = 0; j->seen && i < n; i++) grb_bit_set(j->seen, ids[i]);
+    return GREBE_OK;
+}
+
+static grebe_status part_join(join *j, size_t s, const part *from) {
+    const uint32_t *map = j->w->map[s];
+    uint32_t shift = j->w->offset[s];
+    if (map) return part_keep(j, map, from);
+    grb_list_add(&j->list, from->docs, from->freqs, from->count, shift,
+                 from->gaps);
+    for (uint32_t i = 0; j->seen && i < from->count; i++)
+        grb_bit_set(j->seen, from->docs[i] + shift);
+    return GREBE_OK;
+}
+
+/* With positions a block goes in pieces: memory is bounded by one document
+ * with very many of them. */
+static grebe_status positions_join(join *j, size_t s, grb_postings *p,
+                                   const uint32_t *docs, uint32_t count) {
+    grebe_status status;
+    const uint32_t *freqs;
+    grebe_error *err = j->w->err;
+    GRB_TRY(p->ops->freqs(p, &freqs, err));
+    for (uint32_t from = 0, to; from < count; from = to) {
+        uint64_t total = freqs[from];
+        for (to = from + 1; to < count && total + freqs[to] <= PART_MAX; to++)
+            total += freqs[to];
+        part piece = {.docs = docs + from,
+                      .freqs = freqs + from,
+                      .count = to - from};
+        GRB_TRY(p->ops->gaps(p, from, to, &piece.gaps, &piece.gap_count, err));
+        if (total != piece.gap_count)
+            return grb_error(err, GREBE_INTERNAL,
+                             "%u positions for frequencies of %llu",
+                             piece.gap_count, (unsigned long long)total);
+        GRB_TRY(part_join(j, s, &piece));
+    }
+done:
+    return status;
+}
+
 static grebe_status block_join(join *j, size_t s, grb_postings *p,
                                uint32_t *room) {
     grebe_status status;
-    const uint32_t *docs = NULL, *freqs = NULL, *places = NULL;
-    uint32_t count = 0;
-    grebe_error *err = j->w->err;
-    GRB_TRY(docs_get(j, &p->block, room, &docs, &count));
-    if (j->list.positions) GRB_TRY(p->ops->freqs(p, &freqs, err));
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t doc = grb_segwriter_doc(j->w, s, docs[i]), freq = 1;
-        if (doc == GRB_NO_DOC) continue;
-        if (j->list.positions) {
-            GRB_TRY(p->ops->positions(p, i, &places, &freq, err));
-            if (freq != freqs[i])
-                return grb_error(err, GREBE_INTERNAL,
-                                 "%u positions for a frequency of %u", freq,
-                                 freqs[i]);
-        }
-        grb_list_add(&j->list, doc, freq, places);
-        if (j->seen) grb_bit_set(j->seen, doc);
-    }
+    part whole = {0};
+    GRB_TRY(docs_get(j, &p->block, room, &whole.docs, &whole.count));
+    if (j->list.positions)
+        return positions_join(j, s, p, whole.docs, whole.count);
+    status = part_join(j, s, &whole);
 done:
     return status;
 }
@@ -220,34 +299,36 @@ done:
     return status;
 }
 
-/* The least term of all heads goes into `name`; false at the end. */
-static bool least_find(join *j, size_t *only) {
+/* The sources with the least term of all; its bytes go into `name`. False at
+ * the end. */
+static bool least_find(join *j) {
     const head *least = NULL;
+    j->least_count = 0;
     for (size_t s = 0; s < j->w->count; s++) {
         const head *h = &j->heads[s];
         if (!h->found) continue;
-        if (!least ||
-            grb_bytes_order(h->bytes, h->size, least->bytes, least->size) < 0)
+        int order = least ? head_order(h, least) : -1;
+        if (order > 0) continue;
+        if (order < 0) {
             least = h;
+            j->least_count = 0;
+        }
+        j->least[j->least_count++] = s;
     }
     if (!least) return false;
-    *only = (size_t)(least - j->heads);
     grb_buf_rewind(&j->name);
     grb_buf_put(&j->name, least->bytes, least->size);
     return true;
 }
 
-static grebe_status term_join(join *j, size_t from, const uint8_t *lengths,
+static grebe_status term_join(join *j, const uint8_t *lengths,
                               bool positions) {
     grebe_status status = GREBE_OK;
     grb_list_begin(&j->list, lengths, positions);
-    for (size_t s = from; s < j->w->count; s++) {
-        head *h = &j->heads[s];
-        if (!h->found || grb_bytes_order(h->bytes, h->size, j->name.bytes,
-                                         j->name.size) != 0)
-            continue;
-        GRB_TRY(postings_join(j, s, &h->term));
-        GRB_TRY(head_next(h, j->w->err));
+    for (size_t i = 0; i < j->least_count; i++) {
+        size_t s = j->least[i];
+        GRB_TRY(postings_join(j, s, &j->heads[s].term));
+        GRB_TRY(head_next(&j->heads[s], j->w->err));
     }
     if (j->list.df == 0) return GREBE_OK;
     grb_list_end(&j->list, &j->terms.place_base, &j->terms.payload);
@@ -282,7 +363,6 @@ static grebe_status field_join(join *j, grb_written_field *field) {
     grb_segwriter *w = j->w;
     uint8_t *lengths = NULL;
     uint64_t term_total = 0;
-    size_t from;
     bool text = field->kind == GREBE_TEXT;
     grb_arena_reset(&w->field_arena);
     j->seen = NULL;
@@ -299,9 +379,9 @@ static grebe_status field_join(join *j, grb_written_field *field) {
             &j->heads[s].terms, w->err));
         GRB_TRY(head_next(&j->heads[s], w->err));
     }
-    while (least_find(j, &from)) {
+    while (least_find(j)) {
         if (j->name.failed) return grb_error_memory(w->err, j->name.size);
-        GRB_TRY(term_join(j, from, lengths, text));
+        GRB_TRY(term_join(j, lengths, text));
         term_total += j->list.term_total;
     }
     totals_make(j, field, term_total);
@@ -363,7 +443,7 @@ static void index_write(grb_segwriter *w, const grb_terms_out *t,
 grebe_status grb_write_terms(grb_segwriter *w) {
     grebe_status status = GREBE_OK;
     join j;
-    size_t heads_size = (w->count + 1) * sizeof *j.heads;
+    size_t heads_size = (w->count + 1) * (sizeof *j.heads + sizeof *j.least);
     memset(&j, 0, sizeof j);
     j.w = w;
     grb_terms_out_init(&j.terms, &w->out);
@@ -375,6 +455,7 @@ grebe_status grb_write_terms(grb_segwriter *w) {
         status = grb_error_memory(w->err, heads_size);
         goto done;
     }
+    j.least = (size_t *)(j.heads + w->count + 1);
     grb_segout_begin(&w->out, GRB_SECTION_POSTINGS);
     for (uint32_t i = 0; i < w->schema->field_count; i++)
         GRB_TRY(field_write(&j, i));
@@ -391,6 +472,7 @@ done:
     grb_list_deinit(&j.list);
     grb_arena_deinit(&j.cursor_arena);
     grb_buf_deinit(&j.name);
+    grb_free(w->allocator, j.kept, j.kept_room * sizeof *j.kept);
     if (j.heads) grb_free(w->allocator, j.heads, heads_size);
     return status;
 }

@@ -66,9 +66,10 @@ typedef struct grb_list {
 
 void grb_list_init(grb_list *list, grb_segout *out);
 void grb_list_begin(grb_list *list, const uint8_t *lengths, bool positions);
-/* Documents rise; `positions` has `freq` places, NULL where none are kept. */
-void grb_list_add(grb_list *list, uint32_t doc, uint32_t freq,
-                  const uint32_t *positions);
+/* `count` postings: documents rise and are moved by `shift`. `freqs` and
+ * `gaps` (as reader.h has them) are NULL where no positions are kept. */
+void grb_list_add(grb_list *list, const uint32_t *docs, const uint32_t *freqs,
+                  uint32_t count, uint32_t shift, const uint32_t *gaps);
 /* Appends the term's payload; `place_base` is what places are counted from
  * (set if UINT64_MAX). */
 void grb_list_end(grb_list *list, uint64_t *place_base, grb_buf *payload);
