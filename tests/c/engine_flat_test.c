@@ -59,6 +59,8 @@ static void footprint_check(engine_case *c, const footprint *early) {
                  now.descriptors, now.mappings, now.files);
 }
 
+static grebe_snapshot *kept; /* from round to round */
+
 /* Of store mmap and pread. */
 static void index_open(engine_case *c, int place) {
     bool folder = c->where == CASE_FOLDER || c->where == CASE_FROZEN;
@@ -91,11 +93,11 @@ static void flat(void (*round)(engine_case *c, int i)) {
             round(&c, i);
         }
         footprint_check(&c, &early);
+        grebe_snapshot_free(kept);
+        kept = NULL;
         case_close(&c);
     }
 }
-
-static grebe_snapshot *kept;
 
 static void restore_round(engine_case *c, int i) {
     if (!kept) {
@@ -118,8 +120,6 @@ static void restore_round(engine_case *c, int i) {
 static void restores(void **unused) {
     (void)unused;
     flat(restore_round);
-    grebe_snapshot_free(kept);
-    kept = NULL;
 }
 
 static void batch_round(engine_case *c, int i) {

@@ -198,6 +198,46 @@ static void a6_closing_without_a_commit_after_a_freeze(void **unused) {
     }
 }
 
+/* More records than a commit may log: the batch's go, those before stay. */
+static void a6_a_batch_larger_than_the_log(void **unused) {
+    (void)unused;
+    engine_case c;
+    enum { LARGE = 1 << 20 };
+    char *text = malloc(LARGE + 1);
+    assert_non_null(text);
+    for (int i = 0; i < LARGE; i++) text[i] = i % 8 == 7 ? ' ' : 'w';
+    text[LARGE] = 0;
+    EACH_PLACE(c) {
+        add_many(&c, "a", 1);
+        case_commit(&c, GREBE_HARD);
+        add_many(&c, "b", 1);
+        for (int ended = 0; ended < 2; ended++) {
+            char key[] = {'l', (char)('0' + ended), '?', 0};
+            batch_begin(&c);
+            for (key[2] = '0'; key[2] < '6'; key[2]++)
+                case_add(&c, key, text, "t", 100);
+            if (!ended) {
+                batch_undo(&c);
+                case_add(&c, "b1", "fox", "t", 1);
+                grebe_commit_info info = case_commit(&c, GREBE_HARD);
+                if (where == CASE_FOLDER) assert_int_equal(info.syncs, 1);
+                reopened_has(&c, 3);
+            } else {
+                case_ok(grebe_index_batch_end(c.index, GREBE_HARD, NULL,
+                                              &c.error),
+                        &c);
+            }
+        }
+        assert_int_equal(case_count(&c), 9);
+        delete_year(&c, 100, 100);
+        add_many(&c, "c", 1);
+        case_commit(&c, GREBE_HARD);
+        reopened_has(&c, 4);
+        assert_string_equal(case_search(&c, "fox"), "a0 b0 b1 c0");
+    }
+    free(text);
+}
+
 static void a7_replay_after_undone_dropped_and_wiped_segments(void **unused) {
     (void)unused;
     engine_case c;
@@ -393,6 +433,7 @@ int main(void) {
         cmocka_unit_test(a5_rollback_after_everything),
         cmocka_unit_test(a6_deletes_in_segments_the_root_does_not_name),
         cmocka_unit_test(a6_closing_without_a_commit_after_a_freeze),
+        cmocka_unit_test(a6_a_batch_larger_than_the_log),
         cmocka_unit_test(a7_replay_after_undone_dropped_and_wiped_segments),
         cmocka_unit_test(a10_a_cursor_is_good_after_replay_and_merge),
         cmocka_unit_test(a10_order_holds_between_snapshots),
