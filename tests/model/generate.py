@@ -255,6 +255,14 @@ class Generator:
 
     # Operations
 
+    def beginning(self) -> list[Op]:
+        """What an episode starts with: many documents where that is wanted."""
+        bulk = self.config.get("bulk")
+        if not bulk:
+            return []
+        docs = [self.doc(()) for _ in range(bulk)]
+        return [{"op": "add_many", "docs": docs, "overwrite": True}, {"op": "soft"}]
+
     def operation(self, extra: tuple[str, ...]) -> Op:
         name = self.rng.choices(self.names, self.weights)[0]
         return self.fill(name, extra)

@@ -47,6 +47,9 @@ CONFIGS: list[Config] = [
     {"key": "str", "store": "pread", "durability": "none", "keys": 4000,
      "docs_max": 2000, "bulk": 1500, "ops": 120},
     {"key": "str", "store": None, "keys": 100000, "calm": True},
+    {"key": "int", "store": None, "keys": 10**6, "calm": True, "bulk": 4500, "ops": 60},
+    {"key": "str", "store": "mmap", "durability": "none", "keys": 10**6,
+     "docs_max": 4000, "calm": True, "bulk": 3000, "ops": 60},
 ]  # fmt: skip
 
 
@@ -116,6 +119,9 @@ def episode(
     with tempfile.TemporaryDirectory(prefix="grebe-model-") as folder:
         world = World(config, folder, kind)
         try:
+            for op in generator.beginning():
+                script.append(op)
+                world.do(op)
             while sum(world.counts[name] for name in generator.names) < ops:
                 script.append(generator.operation(world.usable))
                 world.do(script[-1])
