@@ -292,6 +292,9 @@ grebe_status grb_match_key_range(grb_leaf_run *run, const grb_weight *w,
 
 /* ---- one exact key ---- */
 
+/* A key with more documents is like any other set. */
+#define KEY_DOCS_MAX 64u
+
 /* A key is nearly always one document: no bitmap, its documents in order. */
 typedef struct key_matcher {
     grb_matcher m;
@@ -327,36 +330,56 @@ static grebe_status key_eval(grb_matcher *m, uint32_t base,
     return GREBE_OK;
 }
 
+/* Whether the matcher needs a document: the dead would be taken out later. */
+static bool key_alive(const grb_leaf_run *run, uint32_t doc) {
+    return !run->leaf.view ||
+           !grb_view_dead(run->leaf.view, doc, run->c->snapshot->epoch);
+}
+
+/* Living documents with the key, newest first, up to `most` into `docs`; the
+ * first is all where keys are unique. */
+static grebe_status key_docs(const grb_leaf_run *run, const grb_key *key,
+                             uint32_t *docs, uint32_t most, uint32_t *count,
+                             grebe_error *err) {
+    grb_segment *s = run->leaf.segment;
+    grebe_status status;
+    uint32_t doc;
+    *count = 0;
+    GRB_TRY(s->ops->key_newest(s, &run->leaf.bounds, key, &doc, err));
+    while (doc != GRB_NO_DOC) {
+        GRB_TRY(grb_budget_spend(&run->c->budget, 1, err));
+        if (key_alive(run, doc)) {
+            if (*count < most) docs[*count] = doc;
+            ++*count;
+            if (run->c->snapshot->unique || *count > most) break;
+        }
+        GRB_TRY(s->ops->key_older(s, doc, &doc, err));
+    }
+done:
+    return status;
+}
+
 grebe_status grb_match_key(grb_leaf_run *run, const grb_weight *w,
                            uint32_t depth, grb_matcher **out,
                            grebe_error *err) {
     static const grb_matcher_ops ops = {key_next, key_eval, NULL, NULL};
-    const grb_key *key = &w->as.key.key;
-    grb_segment *s = run->leaf.segment;
+    uint32_t docs[KEY_DOCS_MAX], count;
     grebe_status status;
-    uint32_t doc, count = 0;
+    bitmap_matcher *b;
     key_matcher *k;
-    GRB_TRY(s->ops->key_newest(s, &run->leaf.bounds, key, &doc, err));
-    for (uint32_t d = doc; d != GRB_NO_DOC; count++) {
-        GRB_TRY(s->ops->key_older(s, d, &d, err));
-        /* A key with very many documents is like any other set. */
-        if (count == 64) {
-            bitmap_matcher *b;
-            GRB_TRY(bitmap_open(run, w, depth, count, key_make, &b, err));
-            *out = &b->m;
-            return GREBE_OK;
-        }
-    }
+    GRB_TRY(key_docs(run, &w->as.key.key, docs, KEY_DOCS_MAX, &count, err));
     if (count == 0) goto done;
+    if (count > KEY_DOCS_MAX) {
+        GRB_TRY(bitmap_open(run, w, depth, count, key_make, &b, err));
+        *out = &b->m;
+        goto done;
+    }
     k = grb_matcher_alloc(run, w, depth, sizeof *k, &ops, count);
     if (!k) return grb_error_memory(err, sizeof *k);
     k->docs = grb_arena_alloc(run->c->arena, count * sizeof *k->docs);
     if (!k->docs) return grb_error_memory(err, count * sizeof *k->docs);
+    for (uint32_t i = 0; i < count; i++) k->docs[i] = docs[count - 1 - i];
     k->count = count;
-    while (count-- > 0) {
-        k->docs[count] = doc;
-        GRB_TRY(s->ops->key_older(s, doc, &doc, err));
-    }
     *out = &k->m;
 done:
     return status;

@@ -79,12 +79,38 @@ done:
     return status;
 }
 
+#define LIVE_SINGLY 8u /* matches that are asked for one by one */
+
+/* Takes the dead out of `bits` and counts the rest: a few matches are looked
+ * up one by one, for more the window's living are made. */
+static uint32_t living_keep(const grb_leaf_run *run, uint32_t base,
+                            uint64_t *bits) {
+    uint64_t live[GRB_WINDOW_WORDS];
+    const grb_leaf *leaf = &run->leaf;
+    uint64_t epoch = run->c->snapshot->epoch;
+    uint32_t size = grb_window_size(run, base);
+    uint32_t count = grb_bits_count_to(bits, size);
+    if (count > LIVE_SINGLY) {
+        if (!grb_leaf_window(leaf, epoch, base, live)) return count;
+        for (uint32_t w = 0; w < GRB_WINDOW_WORDS; w++) bits[w] &= live[w];
+        return grb_bits_count_to(bits, size);
+    }
+    for (uint32_t w = 0, left = count; leaf->view && left; w++)
+        for (uint64_t rest = bits[w]; rest; rest &= rest - 1, left--) {
+            uint32_t at = w * 64 + (uint32_t)grb_ctz64(rest);
+            if (!grb_view_dead(leaf->view, base + at, epoch)) continue;
+            grb_bit_clear(bits, at);
+            count--;
+        }
+    return count;
+}
+
 /* Matches of one window that are alive, into `bits` (not cleared before). */
 static grebe_status window_run(const crew *k, const grb_leaf_run *run,
                                uint32_t base, uint64_t *bits, float *scores,
                                uint32_t *count, grebe_error *err) {
     grebe_status status = GREBE_OK;
-    uint64_t live[GRB_WINDOW_WORDS], next[GRB_WINDOW_WORDS];
+    uint64_t next[GRB_WINDOW_WORDS];
     grb_within left = {bits, 0};
     *count = 0;
     grb_bits_zero(bits);
@@ -109,9 +135,7 @@ static grebe_status window_run(const crew *k, const grb_leaf_run *run,
     }
     if (k->count && k->main == UINT32_MAX && scores)
         grb_scores_fill(bits, scores, 1.0f);
-    if (grb_leaf_window(&run->leaf, run->c->snapshot->epoch, base, live))
-        for (uint32_t w = 0; w < GRB_WINDOW_WORDS; w++) bits[w] &= live[w];
-    *count = grb_bits_count_to(bits, grb_window_size(run, base));
+    *count = living_keep(run, base, bits);
 done:
     return status;
 }
