@@ -223,9 +223,9 @@ static void a6_a_batch_larger_than_the_log(void **unused) {
                 if (where == CASE_FOLDER) assert_int_equal(info.syncs, 1);
                 reopened_has(&c, 3);
             } else {
-                case_ok(grebe_index_batch_end(c.index, GREBE_HARD, NULL,
-                                              &c.error),
-                        &c);
+                case_ok(
+                    grebe_index_batch_end(c.index, GREBE_HARD, NULL, &c.error),
+                    &c);
             }
         }
         assert_int_equal(case_count(&c), 9);
@@ -322,6 +322,29 @@ static void a10_a_cursor_is_good_after_replay_and_merge(void **unused) {
         page(&c, cursor, keys, cursor);
         assert_string_equal(keys, "b3");
         grebe_snapshot_free(s);
+    }
+}
+
+/* What was undone has left no numbers behind that replay would not give. */
+static void a10_a_cursor_is_good_after_undone_work_and_replay(void **unused) {
+    (void)unused;
+    engine_case c;
+    EACH_PLACE(c) {
+        char keys[64], cursor[256];
+        add_many(&c, "a", 1);
+        case_commit(&c, GREBE_HARD);
+        batch_begin(&c);
+        add_many(&c, "x", 5);
+        batch_undo(&c);
+        add_many(&c, "y", 5);
+        case_ok(grebe_index_rollback(c.index, &c.error), &c);
+        add_many(&c, "b", 4);
+        case_commit(&c, GREBE_HARD);
+        page(&c, NULL, keys, cursor);
+        assert_string_equal(keys, "a0b0");
+        if (in_folder(&c)) case_reopen(&c);
+        page(&c, cursor, keys, cursor);
+        assert_string_equal(keys, "b1b2");
     }
 }
 
@@ -436,6 +459,7 @@ int main(void) {
         cmocka_unit_test(a6_a_batch_larger_than_the_log),
         cmocka_unit_test(a7_replay_after_undone_dropped_and_wiped_segments),
         cmocka_unit_test(a10_a_cursor_is_good_after_replay_and_merge),
+        cmocka_unit_test(a10_a_cursor_is_good_after_undone_work_and_replay),
         cmocka_unit_test(a10_order_holds_between_snapshots),
         cmocka_unit_test(a11_only_dropping_the_dead_changes_a_score),
         cmocka_unit_test(a11_wholly_dead_segments_go_though_pinned),

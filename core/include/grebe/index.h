@@ -119,8 +119,9 @@ GREBE_API grebe_status grebe_index_open(const char *path,
 GREBE_API grebe_status grebe_index_close(grebe_index *index, int commit,
                                          grebe_error *err);
 
-/* Frees the handle; an open index is closed without a commit. NULL is
- * allowed. */
+/* Frees the handle; an open index is closed without a commit, a batch begun
+ * on the handle undone. Calls that run on it in other threads end as they
+ * would have. NULL is allowed. */
 GREBE_API void grebe_index_free(grebe_index *index);
 
 /* Nonzero once closed. */

@@ -36,14 +36,15 @@ GREBE_API grebe_status grebe_query_term(const char *field,
                                         grebe_query **out, grebe_error *err);
 
 /* Analyses `text` for the field when the search runs and joins the terms by
- * `op`. A field that is not text takes the whole text as one value. LIMIT,
- * MEMORY. */
+ * `op`; the search says LIMIT above GREBE_QUERY_CLAUSES_MAX of them. A field
+ * that is not text takes the whole text as one value. LIMIT, MEMORY. */
 GREBE_API grebe_status grebe_query_match(const char *field, const char *text,
                                          size_t size, grebe_operator op,
                                          grebe_query **out, grebe_error *err);
 
 /* Analyses `text`; the terms must stand in a row, or within `slop` moves.
- * LIMIT above GREBE_PHRASE_SLOP_MAX. MEMORY. */
+ * LIMIT above GREBE_PHRASE_SLOP_MAX; the search says it above
+ * GREBE_PHRASE_TERMS_MAX terms. MEMORY. */
 GREBE_API grebe_status grebe_query_phrase(const char *field, const char *text,
                                           size_t size, uint32_t slop,
                                           grebe_query **out,

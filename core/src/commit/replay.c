@@ -121,6 +121,18 @@ static grb_segment *segment_open_already(const grb_list *old,
     return NULL;
 }
 
+static grebe_status dead_load(grb_writer *w, const grb_state_segment *state,
+                              grb_bitmap **out, grebe_error *err) {
+    grb_bitmap *dead = grb_bitmap_new(w->allocator, state->max_doc);
+    if (!dead) return grb_error_memory(err, state->max_doc / 8);
+    for (uint32_t i = 0; i < dead->word_count; i++) {
+        dead->words[i] = state->dead[i];
+        dead->set_count += grb_popcount64(dead->words[i]);
+    }
+    *out = dead;
+    return GREBE_OK;
+}
+
 static grebe_status leaf_load(grb_writer *w, const grb_state_segment *state,
                               const grb_list *old, grb_leaf *leaf,
                               grebe_error *err) {
@@ -144,17 +156,7 @@ static grebe_status leaf_load(grb_writer *w, const grb_state_segment *state,
                               leaf->bounds.max_doc, state->max_doc);
         goto done;
     }
-    if (state->dead) {
-        dead = grb_bitmap_new(w->allocator, state->max_doc);
-        if (!dead) {
-            status = grb_error_memory(err, state->max_doc / 8);
-            goto done;
-        }
-        for (uint32_t i = 0; i < dead->word_count; i++) {
-            dead->words[i] = state->dead[i];
-            dead->set_count += grb_popcount64(dead->words[i]);
-        }
-    }
+    if (state->dead) GRB_TRY(dead_load(w, state, &dead, err));
     leaf->view = grb_view_new(w->allocator, w->epoch, dead);
     if (!leaf->view) status = grb_error_memory(err, 64);
 done:
