@@ -151,16 +151,32 @@ grb_block_encoding grb_block_encode(const uint32_t *docs,
 }
 
 /* Pairs beyond the limit are joined with their neighbours: the greater tf and
- * the lesser length bound both. */
-static uint32_t impacts_join(const grb_impact *all, uint32_t count,
+ * the lesser length bound both. Of all neighbours those go first whose joint
+ * pair scores least, about as BM25 has it (b = 0.75, the block's own average
+ * length), so that the best pair of a block is joined last. */
+static uint32_t impacts_join(grb_impact *all, uint32_t count, double average,
                              grb_impact *out) {
-    uint32_t made = GRB_MIN(count, GRB_IMPACTS_MAX);
-    for (uint32_t i = 0; i < made; i++) {
-        uint32_t from = i * count / made, to = (i + 1) * count / made;
-        out[i].tf = all[to - 1].tf;
-        out[i].length = all[from].length;
+    double joint[256]; /* of pair i and the one behind it */
+    for (uint32_t i = 0; i + 1 < count; i++)
+        joint[i] = (double)all[i + 1].tf /
+                   (average + 3.0 * grb_length_decode[all[i].length]);
+    while (count > GRB_IMPACTS_MAX) {
+        uint32_t least = 0;
+        for (uint32_t i = 1; i + 1 < count; i++)
+            if (joint[i] < joint[least]) least = i;
+        all[least].tf = all[least + 1].tf;
+        count--;
+        for (uint32_t i = least + 1; i < count; i++) {
+            all[i] = all[i + 1];
+            joint[i - 1] = joint[i];
+        }
+        for (uint32_t i = least ? least - 1 : 0; i <= least && i + 1 < count;
+             i++)
+            joint[i] = (double)all[i + 1].tf /
+                       (average + 3.0 * grb_length_decode[all[i].length]);
     }
-    return made;
+    memcpy(out, all, count * sizeof *out);
+    return count;
 }
 
 uint32_t grb_impacts_make(const uint32_t *freqs, const uint8_t *lengths,
@@ -198,7 +214,10 @@ uint32_t grb_impacts_make(const uint32_t *freqs, const uint8_t *lengths,
             all[made++].length = (uint8_t)code;
         }
     }
-    return impacts_join(all, made, out);
+    double total = 0;
+    for (uint32_t i = 0; made > GRB_IMPACTS_MAX && i < count; i++)
+        total += grb_length_decode[lengths[i]];
+    return impacts_join(all, made, total / count, out);
 }
 
 /* ---- decoding ---- */
