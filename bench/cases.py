@@ -16,7 +16,7 @@ import time
 import cores
 import shapes
 from engines.base import Unsupported
-from measure import Floor, cpu_now, io_bytes, now, rss_kib, settle
+from measure import Floor, children_cpu, cpu_now, io_bytes, now, rss_kib, settle
 
 
 def base_docs(count: int) -> list[shapes.Document]:
@@ -226,14 +226,18 @@ class Import:
         self.code = "import " + MODULES[place.engine]
 
     def block(self, n):
-        bare, full = [], []
+        bare, full = ([], []), ([], [])
         for _ in range(n):
-            for code, times in (("pass", bare), (self.code, full)):
-                t = now()
+            for code, (times, spent) in (("pass", bare), (self.code, full)):
+                c, t = children_cpu(), now()
                 subprocess.run([sys.executable, "-c", code], check=True)
                 times.append(now() - t)
-        floor = sorted(bare)[len(bare) // 2]
-        return {"series": {"import": [max(0, t - floor) for t in full]}}
+                spent.append(children_cpu() - c)
+        series = {}
+        for name, without, with_it in zip(("import", "cpu"), bare, full):
+            floor = sorted(without)[len(without) // 2]
+            series[name] = [max(0, t - floor) for t in with_it]
+        return {"series": series}
 
 
 class Container:
@@ -268,7 +272,7 @@ class Ingest:
         self.call = int(call)
 
     def block(self, n):
-        times, spent, share = [], [], []
+        times, spent = [], []
         settle()
         for _ in range(n):
             engine = self.place.open(self.schema)
@@ -281,13 +285,8 @@ class Ingest:
             last = engine.prepare(("key", self.docs[-1]["key"]))
             if len(engine.search(last, 10)[0]) != 1:
                 raise SystemExit("the last document is missing")
-            if hasattr(engine, "core_ns"):
-                share.append(100 * (1 - engine.core_ns() / spent[-1]))
             engine.close()
-        out = {"series": {"ingest": times, "cpu": spent}, "docs": len(self.docs) * n}
-        if share:
-            out["figures"] = {"binding %": sorted(share)[len(share) // 2]}
-        return out
+        return {"series": {"ingest": times, "cpu": spent}, "docs": len(self.docs) * n}
 
 
 class Replay:

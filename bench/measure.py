@@ -6,6 +6,7 @@ import gc
 import os
 import pathlib
 import re
+import resource
 import time
 
 now = time.perf_counter_ns
@@ -39,6 +40,12 @@ def io_bytes() -> int:
     """Bytes given to write calls (write_bytes would count whole folios of the page
     cache, up to 2 MB for a write of 4 KiB)."""
     return _proc("io", r"^wchar: (\d+)")
+
+
+def children_cpu() -> int:
+    """Nanoseconds of processor time of the processes that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return int((used.ru_utime + used.ru_stime) * 1e9)
 
 
 def folder_bytes(path: str) -> int:

@@ -8,8 +8,7 @@ import bulk
 import corpora
 from plan import Case, Metric, Who
 
-_XAPIAN = "indexes 1,300 documents a second: in --size small only"
-_PURE = "pure Python, 500 documents a second: not on corpora"
+_SLOW = "indexes 1,300 documents a second: in --size small only"
 _CLASSES = (
     "intersection",
     "union",
@@ -25,14 +24,13 @@ _CLASSES = (
 def _wiki(docs: int, case: str, lucene: tuple[str, ...], more: tuple[str, ...]):
     """Grebe and its peers on the wiki, in folders."""
     words = (case, str(docs), *more)
-    slow = docs > 20_000
+    slow = _SLOW if docs > 20_000 else ""
     who = [
         Who("Grebe", "Python", "grebe", "disk", words),
         Who("FTS5 sql", "Python", "fts5", "wal-normal", words),
         Who("tantivy", "Python", "tantivy", "disk", words),
     ]
-    if not slow:
-        who.append(Who("Xapian", "Python", "xapian", "disk-nosync", words))
+    who.append(Who("Xapian", "Python", "xapian", "disk-nosync", words, left_out=slow))
     who.append(Who("Lucene", "Python", "lucene", "mmap", lucene))
     return who
 
@@ -117,6 +115,8 @@ def w7(full: bool) -> Iterator[Case]:
     docs = corpora.DOCS[full]
     files = _file(f"wiki-{docs}.jsonl"), _file(f"queries-{docs}.jsonl")
     who = _wiki(docs, "queries", ("queries", *files), (str(corpora.STRIDE[docs]),))
+    words = ("queries", str(docs), str(corpora.STRIDE[docs]))
+    who.append(Who("bm25s", "Python", "bm25s", "disk", words))
     metrics = [
         Metric(f"{kind} {mode}", f"{mode} {kind}", aim_ratio=1, sides=("Python",))
         for mode in bulk.MODES

@@ -77,7 +77,41 @@ def _ratio(metric: Metric, grebe: float | None, peer: float | None) -> float | N
     return over / under if under > 0 else None
 
 
+def _bare(case: Case, metric: Metric, side: str) -> Row:
+    """A row with nothing measured yet."""
+    empty = (
+        "grebe ratio_best ratio_best_of_minima grebe_p99 grebe_min n spread met ahead"
+    )
+    return dict.fromkeys(empty.split()) | {
+        "workload": case.workload,
+        "what": metric.what,
+        "side": side,
+        "unit": metric.unit,
+        "better": "higher" if metric.unit in HIGHER else "lower",
+        "aim": metric.aim.get(side),
+        "aim_ratio": metric.aim_ratio or None,
+        "peers": {},
+        "peers_p99": {},
+    }
+
+
+def _share(metric: Metric, side: str, entries: list[Entry]) -> Row | None:
+    """What a binding adds, in percent of the whole."""
+    spent = {
+        e.who.side: _quantile(sorted(map(float, e.series(metric.series))), 0.5)
+        for e in entries
+        if e.who.label == "Grebe" and e.series(metric.series)
+    }
+    if metric.beside not in spent or side not in spent:
+        return None
+    share = 100 * (1 - spent[metric.beside] / spent[side])
+    return {"grebe": _round(share), "n": len(entries)}
+
+
 def row(case: Case, metric: Metric, side: str, entries: list[Entry]) -> Row | None:
+    if metric.beside:
+        share = _share(metric, side, entries)
+        return _bare(case, metric, side) | share if share else None
     here = [e for e in entries if e.who.side == side and e.blocks and not e.failed]
     readings = {e.who.label: Reading(e, metric) for e in here}
     grebe = readings.pop("Grebe", None)
@@ -88,15 +122,8 @@ def row(case: Case, metric: Metric, side: str, entries: list[Entry]) -> Row | No
     minima = {n: _ratio(metric, grebe.least, r.least) for n, r in peers.items()}
     known = [r for r in ratios.values() if r is not None]
     least = [r for r in minima.values() if r is not None]
-    aim, best = metric.aim.get(side), min(known) if known else None
-    made = {
-        "workload": case.workload,
-        "what": metric.what,
-        "side": side,
-        "unit": metric.unit,
-        "better": "higher" if metric.unit in HIGHER else "lower",
-        "aim": aim,
-        "aim_ratio": metric.aim_ratio or None,
+    best = min(known) if known else None
+    made = _bare(case, metric, side) | {
         "grebe": _round(grebe.p50),
         "peers": {n: _round(r.p50) for n, r in peers.items()},
         "ratio_best": _round(best),
@@ -107,7 +134,6 @@ def row(case: Case, metric: Metric, side: str, entries: list[Entry]) -> Row | No
         "n": grebe.n,
         "spread": _round(grebe.spread),
     }
-    made["met"] = _met(made)
     made["ahead"] = None if best is None else best >= AHEAD
     return made
 
@@ -122,13 +148,16 @@ def _met(r: Row) -> bool | None:
 
 
 def rows(case: Case, entries: list[Entry]) -> list[Row]:
-    made = (
+    found = (
         row(case, metric, side, entries)
         for metric in case.metrics
         for side in ("C", "Python", "Lua")
         if side in metric.sides
     )
-    return [r for r in made if r is not None]
+    made = [r for r in found if r is not None]
+    for r in made:
+        r["met"] = _met(r)
+    return made
 
 
 def check(case: Case, entries: list[Entry]) -> list[str]:

@@ -81,7 +81,7 @@ class Run:
             return "left out by --only"
         if who.peer.removesuffix(" sql") in self.absent:
             return self.absent[who.peer.removesuffix(" sql")]
-        return who.full_only if not self.full else ""
+        return who.left_out or (who.full_only if not self.full else "")
 
     def case(self, case: plan.Case) -> None:
         why = corpora.ready(case.needs, corpora.DOCS[self.full])

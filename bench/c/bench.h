@@ -95,13 +95,16 @@ typedef struct shape_doc {
 
 typedef struct shape {
     uint32_t texts, words, keywords, ints;
+    int wide; /* of S: its numbers are up to 2^31 and the last up to 2^53 */
 } shape;
 
-/* A: 8 words. B: 100 words. C: 10 texts of 5 words, 20 keywords, 10 ints. */
+/* A: 8 words. B: 100 words. C: 10 texts of 5 words, 20 keywords, 10 ints.
+ * S: 2 texts of 4 words, 3 wide ints. */
 static shape shape_of(const char *name) {
-    if (*name == 'A') return (shape){1, 8, 0, 0};
-    if (*name == 'B') return (shape){1, 100, 0, 0};
-    if (*name == 'C') return (shape){10, 5, 20, 10};
+    if (*name == 'A') return (shape){1, 8, 0, 0, 0};
+    if (*name == 'B') return (shape){1, 100, 0, 0, 0};
+    if (*name == 'C') return (shape){10, 5, 20, 10, 0};
+    if (*name == 'S') return (shape){2, 4, 0, 3, 1};
     fail("shape", name);
     return (shape){0};
 }
@@ -121,8 +124,11 @@ static void shape_make(const shape *s, uint64_t number, random64 *r,
     }
     for (uint32_t i = 0; i < s->keywords; i++)
         word_put(d->keyword[i], random_rank(r, 1000));
-    for (uint32_t i = 0; i < s->ints; i++)
-        d->number[i] = random_below(r, 1000000);
+    for (uint32_t i = 0; i < s->ints; i++) {
+        if (!s->wide) d->number[i] = random_below(r, 1000000);
+        else if (i < 2) d->number[i] = random_below(r, 1u << 31);
+        else d->number[i] = (int64_t)(random_next(r) >> 11);
+    }
 }
 
 static shape_doc *shape_batch(const shape *s, uint64_t first, size_t count,

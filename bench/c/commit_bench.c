@@ -34,7 +34,7 @@ static void field_add(bench *b, const char *name, grebe_kind kind,
 }
 
 static void add(bench *b, uint32_t fields) {
-    static const shape form = {1, 8, 0, 0};
+    static const shape form = {1, 8, 0, 0, 0};
     shape_doc d;
     char word[8] = "";
     shape_make(&form, b->next++, &b->random, &d);

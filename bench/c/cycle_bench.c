@@ -7,6 +7,7 @@
  *   open term RANK                                    W12
  *   open reset DOCS                                   W3b
  *   open opening FOLDER|-                             W10
+ *   open ingest SHAPE DOCS                            W4
  *   block N                 one block of N turns
  *   answers                 what the engine found, to compare
  *   close
@@ -317,6 +318,39 @@ static void opening_block(bench *b, size_t n) {
     free(first);
 }
 
+/* ---- W4 ---- */
+
+static void ingest_open(bench *b, char **words) {
+    index_open(b, words[2], NULL);
+    b->batch = (size_t)atoi(words[3]);
+    b->random.state = 1;
+}
+
+/* A turn: a new index, all documents, one commit. */
+static void ingest_block(bench *b, size_t n) {
+    uint64_t *ns = take(n * 8), *cpu = take(n * 8), live = 0;
+    shape_doc *docs = shape_batch(&b->form, 0, b->batch, &b->random);
+    for (size_t i = 0; i < n; i++) {
+        grebe_index_free(b->index);
+        must(grebe_index_open(NULL, b->schema, NULL, &b->index, &b->err),
+             &b->err);
+        uint64_t c = cpu_ns(), t = now_ns();
+        for (size_t j = 0; j < b->batch; j++) upsert(b, &docs[j]);
+        commit(b, GREBE_HARD);
+        ns[i] = now_ns() - t;
+        cpu[i] = cpu_ns() - c;
+        must(grebe_index_count(b->index, &live, &b->err), &b->err);
+        if (live != b->batch) fail("ingest", "documents are missing");
+    }
+    printf("{\"turns\": %zu, \"docs\": %zu, \"series\": {", n, n * b->batch);
+    series_put("ingest", ns, n, ", ");
+    series_put("cpu", cpu, n, "}}");
+    answer_end();
+    shape_batch_free(docs, b->batch);
+    free(ns);
+    free(cpu);
+}
+
 /* ---- commands ---- */
 
 static void bench_close(bench *b) {
@@ -339,6 +373,7 @@ int main(void) {
             else if (!strcmp(kind, "term")) term_open(&b, words);
             else if (!strcmp(kind, "reset")) reset_open(&b, words);
             else if (!strcmp(kind, "opening")) opening_open(&b, words);
+            else if (!strcmp(kind, "ingest")) ingest_open(&b, words);
             else fail("open", kind);
             printf("{\"version\": \"%s\"}", grebe_version());
             answer_end();
@@ -346,6 +381,7 @@ int main(void) {
             if (*kind == 'c') cycles(&b, n);
             else if (*kind == 't') term_block(&b, n);
             else if (*kind == 'r') reset_block(&b, n);
+            else if (*kind == 'i') ingest_block(&b, n);
             else opening_block(&b, n);
         } else if (!strcmp(words[0], "answers") && *kind == 't') {
             term_answers(&b);

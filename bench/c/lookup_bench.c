@@ -25,7 +25,7 @@ typedef struct bench {
     random64 words, picks;
 } bench;
 
-static const shape form = {1, 8, 0, 0};
+static const shape form = {1, 8, 0, 0, 0};
 
 static void must(grebe_status status, const grebe_error *err) {
     if (status != GREBE_OK) fail(grebe_status_word(status), err->message);

@@ -17,11 +17,24 @@ class Adapter(Base):
     def version():
         return grebe.__version__
 
+    schemas = {}  # made once, as a program would
+
     def open(self, path, schema, create=True, store=True):
+        self.store = store
+        self.key = next(f.name for f in schema if f.kind == "key")
+        made = self.schemas.get((id(schema), store))
+        if made is None:
+            made = self.schemas[id(schema), store] = self._schema(schema, store)
+        if path is None:
+            self.index = grebe.Index(made)
+        else:
+            self.index = grebe.open(path, made if create else None)
+
+    @staticmethod
+    def _schema(schema, store):
         fields = {}
         for f in schema:
             if f.kind == "key":
-                self.key = f.name
                 fields[f.name] = grebe.key()
             elif f.kind == "keyword":
                 fields[f.name] = grebe.keyword(many=f.multi, stored=f.stored)
@@ -29,11 +42,7 @@ class Adapter(Base):
                 fields[f.name] = _MAKE[f.kind](
                     stored=f.stored and (store or f.kind == "int")
                 )
-        self.store = store
-        if path is None:
-            self.index = grebe.Index(fields)
-        else:
-            self.index = grebe.open(path, fields if create else None)
+        return grebe.Schema(fields)
 
     def add(self, docs):
         self.index.add_many(docs)
@@ -120,18 +129,13 @@ class Adapter(Base):
         page = self.index.search(prepared, limit=len(hits), highlight=[field], total=1)
         return [hit.highlights[field][0] for hit in page]
 
-    # What only Grebe has (W3b, W4).
+    # What only Grebe has (W3b).
 
     def snapshot(self):
         return self.index.snapshot()
 
     def restore(self, snapshot):
         self.index.restore(snapshot)
-
-    def core_ns(self):
-        """Nanoseconds spent below the binding since the index was opened."""
-        stats = self.index.stats()
-        return stats["analyse_ns"] + stats["append_ns"] + stats["freeze_ns"]
 
     def close(self):
         self.index.close(commit=False)
