@@ -432,7 +432,15 @@ class TestThreads:
             timer.join()
 
 
-def test_control_c_ends_a_search():
+@pytest.fixture
+def interruptible():
+    """Python's own handler: what a shell begins in the background ignores SIGINT."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_control_c_ends_a_search(interruptible):
     schema = grebe.Schema(body=grebe.text(), n=grebe.int_())
     with grebe.Index(schema) as ix:
         ix.add_many({"body": f"old man w{i % 97}", "n": i} for i in range(60_000))
