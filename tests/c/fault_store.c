@@ -371,8 +371,8 @@ static void fault_region_close(grb_region *r) {
     grb_free(r->allocator, r, sizeof(fault_region));
 }
 
-static const grb_region_ops fault_region_ops = {fault_region_read,
-                                                fault_region_close};
+static const grb_region_ops fault_region_ops = {
+    .read = fault_region_read, .close = fault_region_close};
 
 static grebe_status fault_region_open(grb_directory *d, const char *name,
                                       grb_region **out, grebe_error *err) {

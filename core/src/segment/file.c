@@ -413,6 +413,12 @@ void grb_segfile_bounds(const grb_segment *segment, grb_bounds *out) {
     out->totals = NULL;
 }
 
+void grb_segfile_forget(grb_segment *segment) {
+    if (segment->ops != &segfile_ops) return;
+    grb_region *r = ((grb_segfile *)segment)->region;
+    if (r->ops->forget) r->ops->forget(r);
+}
+
 uint64_t grb_segfile_size(const grb_segment *segment) {
     return ((const grb_segfile *)segment)->region->size;
 }

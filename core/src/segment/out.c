@@ -10,6 +10,7 @@
 #include "segment/write.h"
 
 #define BUFFER ((size_t)256 << 10)
+#define FORGET_EVERY ((uint64_t)32 << 20)
 #define HEAD                                                                 \
     ((GRB_SEGMENT_HEADER + (GRB_SECTION_END - 1) * GRB_SEGMENT_ENTRY + 63) & \
      ~63u)
@@ -29,6 +30,14 @@ grebe_status grb_segout_open(grb_segout *o, grb_directory *d, const char *name,
     return o->status;
 }
 
+/* A merge touches every page of its sources once: mapped ones would all count
+ * as this process's memory. */
+static void sources_forget(grb_segout *o) {
+    for (size_t i = 0; i < o->source_count; i++)
+        grb_segfile_forget(o->sources[i].segment);
+    o->forget_at = o->at + FORGET_EVERY;
+}
+
 static void flush(grb_segout *o, size_t size) {
     if (o->status != GREBE_OK || size == 0) return;
     o->status =
@@ -37,6 +46,7 @@ static void flush(grb_segout *o, size_t size) {
     memmove(o->buffer, o->buffer + size, o->used - size);
     o->used -= size;
     o->page_at -= size;
+    if (o->at >= o->forget_at) sources_forget(o);
 }
 
 static void page_end(grb_segout *o) {

@@ -45,6 +45,10 @@ grebe_status grb_segfile_open(grb_directory *d, const char *name,
 /* What it shows: all of it. */
 void grb_segfile_bounds(const grb_segment *segment, grb_bounds *out);
 
+/* Gives pages of the file that were read back to the system, which still has
+ * them; nothing for other kinds of segment. */
+void grb_segfile_forget(grb_segment *segment);
+
 /* Bytes of the file. */
 uint64_t grb_segfile_size(const grb_segment *segment);
 

@@ -139,6 +139,8 @@ grebe_status grb_segfile_write(grb_directory *d, const char *name,
     GRB_TRY(fields_make(&w));
     GRB_TRY(grb_segout_open(&w.out, d, name, err));
     created = true;
+    w.out.sources = sources;
+    w.out.source_count = count;
     GRB_TRY(grb_write_lengths(&w));
     GRB_TRY(grb_write_terms(&w));
     GRB_TRY(grb_write_columns(&w));

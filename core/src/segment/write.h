@@ -21,6 +21,9 @@ typedef struct grb_segout {
     grb_buf checksums;
     uint8_t table[GRB_SECTION_END * GRB_SEGMENT_ENTRY];
     uint32_t table_count;
+    const grb_source *sources; /* what is read to write this */
+    size_t source_count;
+    uint64_t forget_at; /* place at which their pages are given back */
     grebe_status status;
     grebe_error *err;
 } grb_segout;

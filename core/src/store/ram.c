@@ -223,7 +223,8 @@ static void region_close(grb_region *r) {
     grb_free(r->allocator, r, sizeof(ram_region));
 }
 
-static const grb_region_ops region_ops = {region_read, region_close};
+static const grb_region_ops region_ops = {.read = region_read,
+                                          .close = region_close};
 
 static grebe_status ram_region_open(grb_directory *d, const char *name,
                                     grb_region **out, grebe_error *err) {

@@ -43,6 +43,12 @@ static grebe_status mapped_read(grb_region *r, uint64_t at, size_t size,
     return status;
 }
 
+static void mapped_forget(grb_region *r) {
+    if (r->size)
+        (void)madvise((void *)(uintptr_t)r->bytes, (size_t)r->size,
+                      MADV_DONTNEED);
+}
+
 static void mapped_close(grb_region *r) {
     if (r->size) munmap((void *)(uintptr_t)r->bytes, (size_t)r->size);
     grb_free(r->allocator, r, sizeof(folder_region));
@@ -73,8 +79,10 @@ static void pread_close(grb_region *r) {
     grb_free(r->allocator, r, sizeof(folder_region));
 }
 
-static const grb_region_ops mapped_ops = {mapped_read, mapped_close};
-static const grb_region_ops pread_ops = {pread_read, pread_close};
+static const grb_region_ops mapped_ops = {
+    .read = mapped_read, .forget = mapped_forget, .close = mapped_close};
+static const grb_region_ops pread_ops = {.read = pread_read,
+                                         .close = pread_close};
 
 /* Maps `fd` or keeps it; closes it in every other case. */
 static int region_attach(folder_region *r, int fd, bool mapped) {

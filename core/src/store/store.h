@@ -78,6 +78,9 @@ typedef struct grb_region_ops {
     grebe_status (*read)(grb_region *r, uint64_t at, size_t size,
                          grb_arena *arena, const uint8_t **out,
                          grebe_error *err);
+    /* Gives the memory of pages touched so far back to the system; they are
+     * still there. NULL: holds none. */
+    void (*forget)(grb_region *r);
     void (*close)(grb_region *r);
 } grb_region_ops;
 
