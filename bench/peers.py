@@ -85,6 +85,15 @@ def find() -> tuple[dict[str, str], dict[str, str]]:
     return present, absent
 
 
+def lua_paths() -> dict[str, str]:
+    """Where lua5.4 finds this tree's module."""
+    modules = ROOT / "bindings/lua"
+    return {
+        "LUA_PATH": f"{modules}/?.lua;{modules}/?/init.lua;;",
+        "LUA_CPATH": f"{BUILD}/lua/?.so;;",
+    }
+
+
 def java_command(scratch: str) -> list[str]:
     folder = HOME / "java"
     jdk = (folder / "jdk").read_text().strip()

@@ -35,7 +35,7 @@ class Process:
             stderr=self.log,
             text=True,
             bufsize=1,
-            env=os.environ | {"LUA_INIT": ""},
+            env=os.environ | peers.lua_paths(),
         )
 
     def ask(self, *words: str | int) -> Answer:

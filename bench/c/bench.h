@@ -30,7 +30,9 @@ static inline uint64_t clock_ns(clockid_t which) {
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static inline uint64_t now_ns(void) { return clock_ns(CLOCK_MONOTONIC); }
+static inline uint64_t now_ns(void) {
+    return clock_ns(CLOCK_MONOTONIC);
+}
 static inline uint64_t cpu_ns(void) {
     return clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
@@ -125,17 +127,19 @@ static void shape_make(const shape *s, uint64_t number, random64 *r,
     for (uint32_t i = 0; i < s->keywords; i++)
         word_put(d->keyword[i], random_rank(r, 1000));
     for (uint32_t i = 0; i < s->ints; i++) {
-        if (!s->wide) d->number[i] = random_below(r, 1000000);
-        else if (i < 2) d->number[i] = random_below(r, 1u << 31);
-        else d->number[i] = (int64_t)(random_next(r) >> 11);
+        if (!s->wide)
+            d->number[i] = random_below(r, 1000000);
+        else if (i < 2)
+            d->number[i] = random_below(r, 1u << 31);
+        else
+            d->number[i] = (int64_t)(random_next(r) >> 11);
     }
 }
 
 static shape_doc *shape_batch(const shape *s, uint64_t first, size_t count,
                               random64 *r) {
     shape_doc *docs = take(count * sizeof *docs);
-    for (size_t i = 0; i < count; i++)
-        shape_make(s, first + i, r, &docs[i]);
+    for (size_t i = 0; i < count; i++) shape_make(s, first + i, r, &docs[i]);
     return docs;
 }
 

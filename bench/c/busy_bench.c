@@ -43,8 +43,7 @@ static void field_add(bench *b, const char *name, grebe_kind kind,
 static void upsert(bench *b, const shape_doc *d) {
     grebe_error err;
     grebe_document_clear(b->document);
-    must(grebe_document_add_text(b->document, 0, d->key, strlen(d->key),
-                                 &err),
+    must(grebe_document_add_text(b->document, 0, d->key, strlen(d->key), &err),
          &err);
     must(grebe_document_add_text(b->document, 1, d->text[0],
                                  b->form.words * 7 - 1, &err),
@@ -74,8 +73,7 @@ static void bench_open(bench *b, const char *what, uint64_t count) {
     field_add(b, "key", GREBE_KEYWORD,
               GREBE_STORED | GREBE_INDEXED | GREBE_KEY | GREBE_COLUMN);
     field_add(b, "t0", GREBE_TEXT, GREBE_STORED | GREBE_INDEXED);
-    must(grebe_index_open(NULL, b->schema, NULL, &b->index, &b->err),
-         &b->err);
+    must(grebe_index_open(NULL, b->schema, NULL, &b->index, &b->err), &b->err);
     must(grebe_document_new(b->schema, &b->document, &b->err), &b->err);
     while (b->next < docs) add(b, b->next++, &r);
     soft_commit(b);
@@ -119,8 +117,7 @@ static uint64_t search(bench *b) {
     grebe_search_request r = {.query = q, .limit = 10, .total_max = 10};
     uint64_t t = now_ns();
     if (b->searcher)
-        must(grebe_searcher_search(b->searcher, &r, &hits, &b->err),
-             &b->err);
+        must(grebe_searcher_search(b->searcher, &r, &hits, &b->err), &b->err);
     else
         must(grebe_index_search(b->index, &r, &hits, &b->err), &b->err);
     grebe_hits_release(hits);

@@ -39,9 +39,9 @@ static void add(bench *b, uint32_t fields) {
     char word[8] = "";
     shape_make(&form, b->next++, &b->random, &d);
     grebe_document_clear(b->document);
-    must(grebe_document_add_text(b->document, 0, d.key, strlen(d.key),
-                                 &b->err),
-         &b->err);
+    must(
+        grebe_document_add_text(b->document, 0, d.key, strlen(d.key), &b->err),
+        &b->err);
     must(grebe_document_add_text(b->document, 1, d.text[0], 55, &b->err),
          &b->err);
     for (uint32_t i = 1; i < fields; i++) {
@@ -72,8 +72,7 @@ static void bench_open(bench *b, char **words) {
         snprintf(name, sizeof name, "t%u", i);
         field_add(b, name, GREBE_TEXT, both);
     }
-    must(grebe_index_open(NULL, b->schema, NULL, &b->index, &b->err),
-         &b->err);
+    must(grebe_index_open(NULL, b->schema, NULL, &b->index, &b->err), &b->err);
     must(grebe_document_new(b->schema, &b->document, &b->err), &b->err);
     for (uint64_t i = 0; i < docs; i++) add(b, 1);
     if (docs) commit(b);

@@ -64,8 +64,7 @@ static void index_open(bench *b, const char *shape_name, const char *path) {
         snprintf(name, sizeof name, "n%u", i);
         field_add(b, name, GREBE_INT, both | GREBE_COLUMN);
     }
-    must(grebe_index_open(path, b->schema, NULL, &b->index, &b->err),
-         &b->err);
+    must(grebe_index_open(path, b->schema, NULL, &b->index, &b->err), &b->err);
     must(grebe_document_new(b->schema, &b->document, &b->err), &b->err);
 }
 
@@ -74,12 +73,11 @@ static void upsert(bench *b, const shape_doc *d) {
     const shape *s = &b->form;
     uint32_t field = 0;
     grebe_document_clear(to);
-    must(grebe_document_add_text(to, field++, d->key, strlen(d->key),
-                                 &b->err),
+    must(grebe_document_add_text(to, field++, d->key, strlen(d->key), &b->err),
          &b->err);
     for (uint32_t i = 0; i < s->texts; i++)
-        must(grebe_document_add_text(to, field++, d->text[i],
-                                     s->words * 7 - 1, &b->err),
+        must(grebe_document_add_text(to, field++, d->text[i], s->words * 7 - 1,
+                                     &b->err),
              &b->err);
     for (uint32_t i = 0; i < s->keywords; i++)
         must(grebe_document_add_text(to, field++, d->keyword[i], 6, &b->err),
@@ -151,8 +149,7 @@ static void cycle(bench *b, const shape_doc *docs, cycle_times *t, size_t i) {
 
 static void cycles(bench *b, size_t n) {
     cycle_times t = {take(n * 8), take(n * 8), take(n * 8), take(n * 8)};
-    shape_doc *docs =
-        shape_batch(&b->form, b->next, n * b->batch, &b->random);
+    shape_doc *docs = shape_batch(&b->form, b->next, n * b->batch, &b->random);
     b->next += n * b->batch;
     uint64_t cpu = cpu_ns(), bytes = io_bytes();
     for (size_t i = 0; i < n; i++) cycle(b, docs + i * b->batch, &t, i);
@@ -291,8 +288,7 @@ static void opening_block(bench *b, size_t n) {
     grebe_index *kept = b->index;
     for (size_t i = 0; i < n; i++) {
         uint64_t t0 = now_ns(), t1 = 0, t2 = 0;
-        must(grebe_index_open(b->folder, b->schema, NULL, &b->index,
-                              &b->err),
+        must(grebe_index_open(b->folder, b->schema, NULL, &b->index, &b->err),
              &b->err);
         if (b->folder) {
             t1 = now_ns();
@@ -369,20 +365,31 @@ int main(void) {
         size_t n = count > 1 ? (size_t)atoi(words[1]) : 0;
         if (!strcmp(words[0], "open") && count > 2) {
             snprintf(kind, sizeof kind, "%s", words[1]);
-            if (!strcmp(kind, "cycle") && count == 7) cycle_open(&b, words);
-            else if (!strcmp(kind, "term")) term_open(&b, words);
-            else if (!strcmp(kind, "reset")) reset_open(&b, words);
-            else if (!strcmp(kind, "opening")) opening_open(&b, words);
-            else if (!strcmp(kind, "ingest")) ingest_open(&b, words);
-            else fail("open", kind);
+            if (!strcmp(kind, "cycle") && count == 7)
+                cycle_open(&b, words);
+            else if (!strcmp(kind, "term"))
+                term_open(&b, words);
+            else if (!strcmp(kind, "reset"))
+                reset_open(&b, words);
+            else if (!strcmp(kind, "opening"))
+                opening_open(&b, words);
+            else if (!strcmp(kind, "ingest"))
+                ingest_open(&b, words);
+            else
+                fail("open", kind);
             printf("{\"version\": \"%s\"}", grebe_version());
             answer_end();
         } else if (!strcmp(words[0], "block")) {
-            if (*kind == 'c') cycles(&b, n);
-            else if (*kind == 't') term_block(&b, n);
-            else if (*kind == 'r') reset_block(&b, n);
-            else if (*kind == 'i') ingest_block(&b, n);
-            else opening_block(&b, n);
+            if (*kind == 'c')
+                cycles(&b, n);
+            else if (*kind == 't')
+                term_block(&b, n);
+            else if (*kind == 'r')
+                reset_block(&b, n);
+            else if (*kind == 'i')
+                ingest_block(&b, n);
+            else
+                opening_block(&b, n);
         } else if (!strcmp(words[0], "answers") && *kind == 't') {
             term_answers(&b);
         } else if (!strcmp(words[0], "close")) {

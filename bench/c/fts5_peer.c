@@ -95,8 +95,8 @@ static void peer_open(peer *p, const char *shape_name, const char *folder) {
     if (sqlite3_open(path, &p->db) != SQLITE_OK) fail(path, "cannot open");
     if (folder) {
         run(p, "PRAGMA journal_mode=WAL");
-        run(p, p->hard ? "PRAGMA synchronous=FULL"
-                       : "PRAGMA synchronous=NORMAL");
+        run(p,
+            p->hard ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL");
     }
     tables_make(p);
     p->del_d = make(p, "DELETE FROM d WHERE _key=? RETURNING _id");
@@ -175,18 +175,17 @@ static void cycle_open(peer *p, char **words) {
     p->form = shape_of("B");
     if (base) fill(p, base);
     p->form = asked;
-    p->find = make(p, p->sql
-                          ? "SELECT _id, 0 FROM d WHERE _key=?"
-                          : "SELECT rowid, rank FROM f WHERE f MATCH ? ORDER "
-                            "BY rank LIMIT 10");
+    p->find =
+        make(p, p->sql ? "SELECT _id, 0 FROM d WHERE _key=?"
+                       : "SELECT rowid, rank FROM f WHERE f MATCH ? ORDER "
+                         "BY rank LIMIT 10");
     if (p->hard) floor_open(&p->floor, folder);
 }
 
 static void cycles(peer *p, size_t n) {
     uint64_t *whole = take(n * 8), *com = take(n * 8), *find = take(n * 8),
              *raw = take(n * 8);
-    shape_doc *docs =
-        shape_batch(&p->form, p->next, n * p->batch, &p->random);
+    shape_doc *docs = shape_batch(&p->form, p->next, n * p->batch, &p->random);
     p->next += n * p->batch;
     uint64_t cpu = cpu_ns(), bytes = io_bytes();
     for (size_t i = 0; i < n; i++) {
@@ -267,14 +266,19 @@ int main(void) {
     while ((count = command_read(line, sizeof line, words, 9)) > 0) {
         if (!strcmp(words[0], "open") && count > 2) {
             kind = *words[1];
-            if (kind == 'c' && count == 8) cycle_open(&p, words);
-            else if (kind == 't') term_open(&p, words);
-            else fail("open", words[1]);
+            if (kind == 'c' && count == 8)
+                cycle_open(&p, words);
+            else if (kind == 't')
+                term_open(&p, words);
+            else
+                fail("open", words[1]);
             printf("{\"version\": \"%s\"}", sqlite3_libversion());
             answer_end();
         } else if (!strcmp(words[0], "block") && count == 2) {
-            if (kind == 'c') cycles(&p, (size_t)atoi(words[1]));
-            else term_block(&p, (size_t)atoi(words[1]));
+            if (kind == 'c')
+                cycles(&p, (size_t)atoi(words[1]));
+            else
+                term_block(&p, (size_t)atoi(words[1]));
         } else if (!strcmp(words[0], "answers") && kind == 't') {
             term_answers(&p);
         } else if (!strcmp(words[0], "close")) {

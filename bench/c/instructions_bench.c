@@ -31,15 +31,13 @@ static void bench_open(bench *b, const char *form) {
     const grebe_field key = {.name = "key",
                              .kind = GREBE_KEYWORD,
                              .flags = both | GREBE_KEY | GREBE_COLUMN};
-    const grebe_field text = {
-        .name = "t0", .kind = GREBE_TEXT, .flags = both};
+    const grebe_field text = {.name = "t0", .kind = GREBE_TEXT, .flags = both};
     b->form = shape_of(form);
     b->random.state = 1;
     must(grebe_schema_new(&b->schema, &b->err), &b->err);
     must(grebe_schema_add(b->schema, &key, &b->err), &b->err);
     must(grebe_schema_add(b->schema, &text, &b->err), &b->err);
-    must(grebe_index_open(NULL, b->schema, NULL, &b->index, &b->err),
-         &b->err);
+    must(grebe_index_open(NULL, b->schema, NULL, &b->index, &b->err), &b->err);
     must(grebe_document_new(b->schema, &b->document, &b->err), &b->err);
 }
 

@@ -45,8 +45,7 @@ static void upsert(bench *b, uint64_t i, const shape_doc *d) {
     char key[24];
     key_put(key, i);
     grebe_document_clear(b->document);
-    must(grebe_document_add_text(b->document, 0, key, 16, &b->err),
-         &b->err);
+    must(grebe_document_add_text(b->document, 0, key, 16, &b->err), &b->err);
     must(grebe_document_add_text(b->document, 1, d->text[0], 55, &b->err),
          &b->err);
     must(grebe_index_add(b->index, b->document, 1, &b->err), &b->err);
@@ -113,8 +112,7 @@ static uint64_t get(bench *b, uint64_t i) {
     v.as.text.bytes = key;
     v.as.text.size = 16;
     uint64_t t = now_ns();
-    must(grebe_index_get(b->index, &v, b->document, &found, &b->err),
-         &b->err);
+    must(grebe_index_get(b->index, &v, b->document, &found, &b->err), &b->err);
     t = now_ns() - t;
     if (!found) fail(key, "was not found");
     return t;
