@@ -113,8 +113,8 @@ static void file_replace(world *x, grb_directory *directory) {
     grb_source source = {leaf->segment, leaf->bounds, NULL};
     grb_segfile_written written;
     grebe_error err;
-    must(grb_segfile_write(directory, "seg-1", x->schema, &source, 1, &options,
-                           NULL, &written, &err),
+    options.schema = x->schema;
+    must(grb_segfile_write(directory, "seg-1", &source, 1, &options, &written, &err),
          &err);
     grb_totals_release(leaf->bounds.totals);
     grb_segment_release(leaf->segment);
