@@ -142,7 +142,12 @@ static void log_check(grb_writer *w) {
     if (!w->pending.failed && w->pending.size <= GRB_LOG_PENDING_MAX) return;
     w->checkpoint_due = true;
     w->pending.failed = false;
-    if (!w->in_batch) grb_buf_clear(&w->pending);
+    /* Nothing more goes there before the checkpoint: megabytes are given
+     * back. */
+    if (!w->in_batch) {
+        grb_buf_deinit(&w->pending);
+        grb_buf_init(&w->pending, w->allocator, 0);
+    }
 }
 
 static grebe_status log_victims(grb_writer *w, grebe_error *err) {
@@ -250,7 +255,7 @@ static grebe_status document_rehome(grb_writer *w, grb_inverted *inv,
     GRB_TRY(grb_document_new(w->schema, w->allocator, own, err));
     for (uint32_t i = 0; i < given; i++)
         GRB_TRY(instance_rehome(*own, document, &document->instances[i], err));
-    GRB_TRY(grb_inverted_build(inv, *own, w->durable != NULL, err));
+    status = grb_inverted_build(inv, *own, false, err);
 done:
     return status;
 }
@@ -273,14 +278,19 @@ grebe_status grb_writer_add(grb_writer *w, const grebe_document *document,
                      CLOCK_EVERY ==
                  0;
     if (timed) begun = grb_clock_ns();
-    GRB_TRY(grb_inverted_build(inv, document, w->durable != NULL, err));
+    /* Only a guess: a record that is missing is made under the mutex. */
+    bool log = atomic_load_explicit(&w->log_open, memory_order_relaxed);
+    GRB_TRY(grb_inverted_build(inv, document, log, err));
     if (timed) built = grb_clock_ns();
     GRB_TRY(grb_writer_enter(w, err));
     entered = true;
     if (GRB_UNLIKELY(document->schema != w->schema))
         GRB_TRY(document_rehome(w, inv, document, &own, err));
     GRB_TRY(grb_writer_maintain(w, err));
+    if (log_wanted(w))
+        GRB_TRY(grb_inverted_log_make(inv, own ? own : document, err));
     GRB_TRY(grb_update_add(w, inv, overwrite, err));
+    atomic_store_explicit(&w->log_open, log_wanted(w), memory_order_relaxed);
     add_count(w, inv);
     if (timed) {
         w->stats.analyse_ns += (built - begun) * CLOCK_EVERY;

@@ -76,6 +76,7 @@ struct grb_writer {
 
     grb_buf pending;       /* log records since the last hard commit */
     uint64_t next_ordinal; /* adds in the log since the root */
+    _Atomic bool log_open; /* whether the last add went there */
     bool checkpoint_due;   /* the next hard commit cannot use the log */
     grb_mark hard;         /* at the last hard commit */
     struct grebe_snapshot *pins;

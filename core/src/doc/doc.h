@@ -16,6 +16,7 @@ typedef struct grb_field {
     const void *analyzer;     /* resolved grb_analyzer, see analysis.h */
     bool has_default;
     grebe_value default_value; /* bytes owned by the schema */
+    uint32_t next_completed; /* the next field with a default or required */
 } grb_field;
 
 struct grebe_schema {
@@ -23,7 +24,8 @@ struct grebe_schema {
     const grebe_allocator *allocator;
     _Atomic bool frozen;
     bool all_stored;          /* every field has GREBE_STORED */
-    bool has_defaults;        /* or required fields: see _complete */
+    /* The chain of fields with a default or required: see _complete. */
+    uint32_t first_completed, last_completed; /* GREBE_NO_FIELD: none */
     uint32_t field_count, field_capacity;
     grb_field *fields;
     uint32_t key;             /* GREBE_NO_FIELD */
@@ -59,6 +61,12 @@ bool grb_value_equal(const grebe_value *a, const grebe_value *b);
 #define GRB_DATE_MAX 253402300799999   /* 9999-12-31T23:59:59.999Z */
 #define GRB_DATE_SIZE 32
 bool grb_date_parse(const char *text, size_t size, int64_t *ms);
+/* How long a date of the query goes on after its first millisecond: one
+ * without a time is the whole day (midnight by accident has lost many a last
+ * day), any other an instant. `size` is that of a text grb_date_parse reads. */
+static inline int64_t grb_date_rest(size_t size) {
+    return size == 10 ? 86399999 : 0;
+}
 /* Writes "2020-02-29T12:00:00Z" with NUL; returns its length. */
 size_t grb_date_print(int64_t ms, char out[GRB_DATE_SIZE]);
 

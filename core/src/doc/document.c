@@ -273,8 +273,8 @@ grebe_status grb_document_complete(const grebe_document *document,
     const grebe_schema *schema = document->schema;
     grebe_document *changed = (grebe_document *)document;
     grebe_status status = GREBE_OK;
-    if (!schema->has_defaults || document->default_count) return GREBE_OK;
-    for (uint32_t i = 0; i < schema->field_count; i++) {
+    if (document->default_count) return GREBE_OK;
+    for (uint32_t i = schema->first_completed; i != GREBE_NO_FIELD;) {
         const grb_field *field = &schema->fields[i];
         bool absent = document->per_field[i] == 0;
         bool none = absent || document->per_field[i] == GRB_FIELD_NULL;
@@ -286,6 +286,7 @@ grebe_status grb_document_complete(const grebe_document *document,
         } else if (none && (field->flags & GREBE_REQUIRED)) {
             GRB_TRY(missing_error(document, field, err));
         }
+        i = field->next_completed;
     }
 done:
     if (status != GREBE_OK) defaults_drop(changed);

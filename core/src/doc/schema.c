@@ -25,6 +25,7 @@ grebe_status grb_schema_new(const grebe_allocator *a, grebe_schema **out,
     schema->allocator = a;
     schema->key = GREBE_NO_FIELD;
     schema->all_stored = true;
+    schema->first_completed = schema->last_completed = GREBE_NO_FIELD;
     grb_handle_born();
     *out = schema;
     return GREBE_OK;
@@ -257,6 +258,14 @@ failed:
     return false;
 }
 
+static void completed_link(grebe_schema *schema, uint32_t id) {
+    if (schema->last_completed == GREBE_NO_FIELD)
+        schema->first_completed = id;
+    else
+        schema->fields[schema->last_completed].next_completed = id;
+    schema->last_completed = id;
+}
+
 grebe_status grb_schema_append(grebe_schema *schema, const grebe_field *field,
                                const void *analyzer, grebe_error *err) {
     grebe_status status;
@@ -273,12 +282,13 @@ grebe_status grb_schema_append(grebe_schema *schema, const grebe_field *field,
         return grb_error_memory(err, sizeof added);
     added.id = schema->field_count;
     added.analyzer = analyzer;
+    added.next_completed = GREBE_NO_FIELD;
     *slot_find(schema, added.name, added.name_size) = added.id + 1;
     schema->fields[schema->field_count++] = added;
     if (added.flags & GREBE_KEY) schema->key = added.id;
     if (!(added.flags & GREBE_STORED)) schema->all_stored = false;
     if (added.has_default || (added.flags & GREBE_REQUIRED))
-        schema->has_defaults = true;
+        completed_link(schema, added.id);
     return GREBE_OK;
 done:
     grb_error_field(err, field->name);

@@ -26,7 +26,13 @@ grebe_status grb_inverted_build(grb_inverted *inv,
 
 /* The key (size 0 and bytes NULL without a key field). */
 const grb_key *grb_inverted_key(const grb_inverted *inv);
-/* The full document record for the log (after defaults). */
+/* Makes the record for the log of the document that was just built, unless it
+ * is there. MEMORY. */
+grebe_status grb_inverted_log_make(grb_inverted *inv,
+                                   const grebe_document *document,
+                                   grebe_error *err);
+/* The full document record for the log (after defaults); NULL and 0 unless it
+ * was asked for. */
 void grb_inverted_log(const grb_inverted *inv, const uint8_t **bytes,
                       size_t *size);
 uint64_t grb_inverted_tokens(const grb_inverted *inv);

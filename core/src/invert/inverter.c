@@ -250,13 +250,26 @@ static grebe_status records_build(grb_inverted *inv,
     grebe_status status;
     struct grb_inverter *in = inv->inverter;
     GRB_TRY(record_encode(document, GRB_ENCODE_STORED, &in->stored, err));
-    inv->stored = inv->log = in->stored.bytes;
-    inv->stored_size = (uint32_t)(inv->log_size = in->stored.size);
-    if (want_log && (!inv->schema->all_stored || document->null_count > 0)) {
+    inv->stored = in->stored.bytes;
+    inv->stored_size = (uint32_t)in->stored.size;
+    if (want_log) status = grb_inverted_log_make(inv, document, err);
+done:
+    return status;
+}
+
+grebe_status grb_inverted_log_make(grb_inverted *inv,
+                                   const grebe_document *document,
+                                   grebe_error *err) {
+    grebe_status status = GREBE_OK;
+    struct grb_inverter *in = inv->inverter;
+    const grb_buf *record = &in->stored;
+    if (inv->log) return GREBE_OK;
+    if (!inv->schema->all_stored || document->null_count > 0) {
         GRB_TRY(record_encode(document, GRB_ENCODE_ALL, &in->log, err));
-        inv->log = in->log.bytes;
-        inv->log_size = in->log.size;
+        record = &in->log;
     }
+    inv->log = record->bytes;
+    inv->log_size = record->size;
 done:
     return status;
 }

@@ -7,14 +7,16 @@
  *   docs    run: nothing (last document and count say all)
  *           bitmap: u8 first word in the window, u8 words - 1, u64 words
  *           for: packed gaps - 1 (below), a block of 256 only
- *           tail: group varint of gaps - 1
- *   freqs   tf - 1: packed in a block of 256, else group varint
+ *           tail: the same of fewer, their bits side by side (below)
+ *   freqs   tf - 1 packed in a block of 256; else a bit a posting that tells
+ *           where tf > 1, and of those varints of tf - 2
  *
  * Packed: u8 width, u8 exceptions, 32 * width bytes, u8 places of exceptions,
  * varints of the bits above `width`. The patched frame of reference follows
  * Zukowski et al., "Super-scalar RAM-CPU cache compression" (2006), with the
  * exceptions apart instead of chained.
- * Group varint: for each four numbers a byte of four 2-bit sizes - 1.
+ * Tail: u8 width (64 more: u8 exceptions follows), count * width bits, the low
+ * ones first, then places and varints of exceptions as above.
  *
  * Invariant: decoding stays inside [at, end) and gives rising documents below
  * max_doc whose last one is the one promised, or false.
@@ -24,27 +26,34 @@
 
 #include "segment/kernel.h"
 
+#define TAIL_EXCEPTIONS 64u
+
 static inline uint32_t bit_count(uint32_t v) {
     return v ? 32u - (uint32_t)__builtin_clz(v) : 0;
 }
 
 /* ---- encoding ---- */
 
-/* Cheapest width for 256 numbers, exceptions included. */
-static uint32_t width_choose(const uint32_t *v, uint32_t *size) {
+#define EXCEPTIONS_MAX 64u
+#define PLAIN_MAX 8u /* so few numbers take the width of the widest */
+
+/* Cheapest width for up to 256 numbers, exceptions included. */
+static uint32_t width_choose(const uint32_t *v, uint32_t count,
+                             uint32_t *size) {
     uint32_t with[33] = {0}, all = 0, least = UINT32_MAX;
-    for (uint32_t i = 0; i < GRB_BLOCK; i++) {
-        with[bit_count(v[i])]++;
-        all |= v[i];
-    }
-    uint32_t top = bit_count(all), best = top;
-    for (uint32_t width = 0; width <= top; width++) {
-        uint32_t cost = 2 + 32 * width, exceptions = 0;
+    for (uint32_t i = 0; i < count; i++) all |= v[i];
+    uint32_t top = bit_count(all), best = top, width = 0;
+    if (count <= PLAIN_MAX)
+        width = top;
+    else
+        for (uint32_t i = 0; i < count; i++) with[bit_count(v[i])]++;
+    for (; width <= top; width++) {
+        uint32_t cost = 2 + (count * width + 7) / 8, exceptions = 0;
         for (uint32_t bits = width + 1; bits <= top; bits++) {
             exceptions += with[bits];
             cost += with[bits] * (1 + (bits - width + 6) / 7);
         }
-        if (exceptions < 64 && cost < least) {
+        if (exceptions < EXCEPTIONS_MAX && cost < least) {
             least = cost;
             best = width;
         }
@@ -67,30 +76,48 @@ static void packed_put(const uint32_t *v, uint32_t width, grb_buf *out) {
         grb_buf_varint(out, v[places[i]] >> width);
 }
 
-static inline uint32_t byte_count(uint32_t v) {
-    return v < 1u << 8 ? 1 : v < 1u << 16 ? 2 : v < 1u << 24 ? 3 : 4;
-}
-
-static uint32_t grouped_size(const uint32_t *v, uint32_t count) {
-    uint32_t size = (count + 3) / 4;
-    for (uint32_t i = 0; i < count; i++) size += byte_count(v[i]);
-    return size;
-}
-
-static void grouped_put(const uint32_t *v, uint32_t count, grb_buf *out) {
-    uint8_t bytes[(GRB_BLOCK / 4) * 17 + 4];
-    uint8_t *at = bytes, *sizes = bytes;
+/* `count` numbers side by side, the low bits first. */
+static uint8_t *bits_put(const uint32_t *v, uint32_t count, uint32_t width,
+                         uint8_t *out) {
+    uint64_t held = 0, mask = ((uint64_t)1 << width) - 1;
+    uint32_t bits = 0;
     for (uint32_t i = 0; i < count; i++) {
-        if (i % 4 == 0) {
-            sizes = at++;
-            *sizes = 0;
-        }
-        uint32_t size = byte_count(v[i]);
-        *sizes |= (uint8_t)((size - 1) << (i % 4 * 2));
-        memcpy(at, &v[i], 4);
-        at += size;
+        held |= (v[i] & mask) << bits;
+        bits += width;
+        if (bits < 32) continue;
+        memcpy(out, &held, 4);
+        out += 4;
+        held >>= 32;
+        bits -= 32;
     }
-    grb_buf_put(out, bytes, (size_t)(at - bytes));
+    memcpy(out, &held, (bits + 7) / 8);
+    return out + (bits + 7) / 8;
+}
+
+static void tail_put(const uint32_t *v, uint32_t count, uint32_t width,
+                     grb_buf *out) {
+    uint8_t bytes[2 + GRB_BLOCK * 4 + EXCEPTIONS_MAX], places[EXCEPTIONS_MAX];
+    uint32_t exceptions = 0;
+    uint8_t *at = bytes;
+    for (uint32_t i = 0; i < count && count > PLAIN_MAX; i++)
+        if (bit_count(v[i]) > width) places[exceptions++] = (uint8_t)i;
+    *at++ = (uint8_t)(width | (exceptions ? TAIL_EXCEPTIONS : 0));
+    if (exceptions) *at++ = (uint8_t)exceptions;
+    at = bits_put(v, count, width, at);
+    memcpy(at, places, exceptions);
+    grb_buf_put(out, bytes, (size_t)(at - bytes) + exceptions);
+    for (uint32_t i = 0; i < exceptions; i++)
+        grb_buf_varint(out, v[places[i]] >> width);
+}
+
+/* Most frequencies of a tail are 1: a bit each says which are not. */
+static void marked_put(const uint32_t *less, uint32_t count, grb_buf *out) {
+    uint8_t bytes[GRB_BLOCK / 8] = {0};
+    for (uint32_t i = 0; i < count; i++)
+        if (less[i]) bytes[i / 8] |= (uint8_t)(1u << i % 8);
+    grb_buf_put(out, bytes, (count + 7) / 8);
+    for (uint32_t i = 0; i < count; i++)
+        if (less[i]) grb_buf_varint(out, less[i] - 1);
 }
 
 static void bitmap_put(const uint32_t *docs, uint32_t count, grb_buf *out) {
@@ -108,9 +135,9 @@ static void freqs_put(const uint32_t *freqs, uint32_t count, grb_buf *out) {
     uint32_t less[GRB_BLOCK], size;
     for (uint32_t i = 0; i < count; i++) less[i] = freqs[i] - 1;
     if (count == GRB_BLOCK)
-        packed_put(less, width_choose(less, &size), out);
+        packed_put(less, width_choose(less, count, &size), out);
     else
-        grouped_put(less, count, out);
+        marked_put(less, count, out);
 }
 
 grb_block_encoding grb_block_encode(const uint32_t *docs,
@@ -128,12 +155,8 @@ grb_block_encoding grb_block_encode(const uint32_t *docs,
     if (last - first == count - 1) {
         encoding = GRB_ENCODING_RUN;
     } else {
-        if (count == GRB_BLOCK) {
-            encoding = GRB_ENCODING_FOR;
-            width = width_choose(gaps, &size);
-        } else {
-            size = grouped_size(gaps, count);
-        }
+        if (count == GRB_BLOCK) encoding = GRB_ENCODING_FOR;
+        width = width_choose(gaps, count, &size);
         if (first / GRB_WINDOW == last / GRB_WINDOW &&
             2 + (last / 64 - first / 64 + 1) * 8 <= size)
             encoding = GRB_ENCODING_BITMAP;
@@ -145,7 +168,7 @@ grb_block_encoding grb_block_encode(const uint32_t *docs,
     }
     if (encoding == GRB_ENCODING_BITMAP) bitmap_put(docs, count, out);
     if (encoding == GRB_ENCODING_FOR) packed_put(gaps, width, out);
-    if (encoding == GRB_ENCODING_TAIL) grouped_put(gaps, count, out);
+    if (encoding == GRB_ENCODING_TAIL) tail_put(gaps, count, width, out);
     if (more) freqs_put(freqs, count, out);
     return encoding;
 }
@@ -236,6 +259,22 @@ static const uint8_t *varint32(const uint8_t *at, const uint8_t *end,
     return NULL;
 }
 
+/* The high bits of `exceptions` numbers of `count`, whose places are at `at`.
+ */
+static const uint8_t *exceptions_get(const uint8_t *at, const uint8_t *end,
+                                     uint32_t exceptions, uint32_t count,
+                                     uint32_t width, uint32_t *out) {
+    const uint8_t *places = at;
+    at += exceptions;
+    for (uint32_t i = 0; i < exceptions; i++) {
+        uint32_t high;
+        at = varint32(at, end, &high);
+        if (!at || width == 32 || places[i] >= count) return NULL;
+        out[places[i]] |= high << width;
+    }
+    return at;
+}
+
 static const uint8_t *packed_get(const uint8_t *at, const uint8_t *end,
                                  uint32_t *out) {
     if (end - at < 2) return NULL;
@@ -244,41 +283,53 @@ static const uint8_t *packed_get(const uint8_t *at, const uint8_t *end,
     if (width > 32 || (size_t)(end - at) < 32 * width + exceptions)
         return NULL;
     grb_kernels_best.unpack(at, width, out);
-    const uint8_t *places = at + 32 * width;
-    at = places + exceptions;
-    for (uint32_t i = 0; i < exceptions; i++) {
-        uint32_t high;
-        at = varint32(at, end, &high);
-        if (!at || width == 32) return NULL;
-        out[places[i]] |= high << width;
-    }
-    return at;
+    return exceptions_get(at + 32 * width, end, exceptions, GRB_BLOCK, width,
+                          out);
 }
 
-static const uint8_t *grouped_get(const uint8_t *at, const uint8_t *end,
-                                  uint32_t count, uint32_t *out) {
-    static const uint32_t masks[4] = {0xff, 0xffff, 0xffffff, UINT32_MAX};
-    uint32_t i = 0;
-    for (; i + 4 <= count && end - at >= 20; i += 4) {
-        uint32_t sizes = *at++;
-        for (uint32_t k = 0; k < 4; k++, sizes >>= 2) {
-            uint32_t v;
-            memcpy(&v, at, sizeof v);
-            out[i + k] = v & masks[sizes & 3];
-            at += (sizes & 3) + 1;
-        }
+static const uint8_t *tail_get(const uint8_t *at, const uint8_t *end,
+                               uint32_t count, uint32_t *out) {
+    uint8_t room[GRB_BLOCK * 4 + 8];
+    if (at == end) return NULL;
+    uint32_t head = *at++, width = head & 63, exceptions = 0;
+    if (head & TAIL_EXCEPTIONS) {
+        if (at == end) return NULL;
+        exceptions = *at++;
     }
-    for (uint32_t sizes = 0; i < count; i++, sizes >>= 2) {
-        if (i % 4 == 0) {
-            if (at == end) return NULL;
-            sizes = *at++;
-        }
-        uint32_t size = (sizes & 3) + 1;
-        if ((size_t)(end - at) < size) return NULL;
-        out[i] = 0;
-        memcpy(&out[i], at, size);
-        at += size;
+    size_t size = ((size_t)count * width + 7) / 8, left = (size_t)(end - at);
+    if (head > (TAIL_EXCEPTIONS | 32) || width > 32 ||
+        left < size + exceptions)
+        return NULL;
+    const uint8_t *bits = at;
+    if (left < size + 8) {
+        memcpy(room, at, size);
+        memset(room + size, 0, 8);
+        bits = room;
     }
+    uint64_t mask = ((uint64_t)1 << width) - 1;
+    for (uint32_t i = 0, bit = 0; i < count; i++, bit += width) {
+        uint64_t word;
+        memcpy(&word, bits + (bit >> 3), sizeof word);
+        out[i] = (uint32_t)(word >> (bit & 7) & mask);
+    }
+    return exceptions_get(at + size, end, exceptions, count, width, out);
+}
+
+/* Frequencies - 1 of a tail. */
+static const uint8_t *marked_get(const uint8_t *at, const uint8_t *end,
+                                 uint32_t count, uint32_t *out) {
+    const uint8_t *marks = at;
+    uint32_t size = (count + 7) / 8;
+    if ((size_t)(end - at) < size) return NULL;
+    at += size;
+    memset(out, 0, count * sizeof *out);
+    for (uint32_t i = 0; i < size; i++)
+        for (uint32_t bits = marks[i]; bits; bits &= bits - 1) {
+            uint32_t place = i * 8 + (uint32_t)__builtin_ctz(bits), more;
+            at = varint32(at, end, &more);
+            if (!at || place >= count || more == UINT32_MAX) return NULL;
+            out[place] = more + 1;
+        }
     return at;
 }
 
@@ -364,7 +415,7 @@ bool grb_block_docs(const grb_block_source *in, grb_block_decoded *out,
         out->first = docs[0];
         break;
     default:
-        at = grouped_get(at, in->end, in->count, docs);
+        at = tail_get(at, in->end, in->count, docs);
         if (!at) return false;
         for (uint32_t i = 0, base = in->base; i < in->count; i++)
             docs[i] = base += docs[i] + 1;
@@ -384,7 +435,7 @@ bool grb_block_freqs(const grb_block_source *in, const grb_block_decoded *b,
     } else {
         at = in->count == GRB_BLOCK
                  ? packed_get(b->freqs_at, in->end, freqs)
-                 : grouped_get(b->freqs_at, in->end, in->count, freqs);
+                 : marked_get(b->freqs_at, in->end, in->count, freqs);
         if (!at) return false;
         uint32_t most = 0;
         for (uint32_t i = 0; i < in->count; i++) {
