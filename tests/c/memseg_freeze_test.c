@@ -16,7 +16,7 @@
 enum { KEY, BODY, TAG, TAGS, YEAR, PRICES, FIELDS };
 
 static const grebe_allocator *const A = &grb_allocator_malloc;
-static const grb_segfile_options options = {
+static grb_segfile_options options = {
     .uuid = "0123456789abcde", .file_number = 7, .hash_seed = 99};
 
 static void field_add(grebe_schema *schema, const char *name, grebe_kind kind,
@@ -68,8 +68,8 @@ static void freeze_check(grb_directory *directory, grebe_schema *schema,
     grebe_error err;
     grb_segment *file;
     compare_side a, b;
-    assert_int_equal(grb_segfile_write(directory, "seg-7", schema, &source, 1,
-                                       &options, NULL, &written, &err),
+    options.schema = schema;
+    assert_int_equal(grb_segfile_write(directory, "seg-7", &source, 1, &options, &written, &err),
                      GREBE_OK);
     assert_int_equal(grb_segfile_open(directory, "seg-7", options.uuid, 7,
                                       GREBE_VERIFY_TOUCH, &file, &err),

@@ -99,8 +99,8 @@ static grb_segment *file_make(world *x, grb_segment *s, uint64_t number) {
     grb_segfile_written written;
     sprintf(name, "seg-%u", (unsigned)number);
     grb_memseg_bounds(s, &source.bounds);
-    assert_int_equal(grb_segfile_write(x->directory, name, x->schema, &source,
-                                       1, &options, NULL, &written, NULL),
+    options.schema = x->schema;
+    assert_int_equal(grb_segfile_write(x->directory, name, &source, 1, &options, &written, NULL),
                      0);
     assert_int_equal(grb_segfile_open(x->directory, name, options.uuid, number,
                                       GREBE_VERIFY_TOUCH, &file, NULL),

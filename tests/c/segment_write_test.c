@@ -10,7 +10,7 @@
 
 static grb_directory *directory;
 static grebe_schema *schema;
-static const grb_segfile_options options = {
+static grb_segfile_options options = {
     .uuid = "0123456789abcde", .file_number = 7, .hash_seed = 99};
 
 static int group_begin(void **state) {
@@ -34,8 +34,9 @@ static grb_segment *file_write(const char *name, const grb_source *sources,
     grb_segfile_written written;
     grebe_error err;
     grb_segment *s;
-    must(grb_segfile_write(directory, name, schema, sources, count, &options,
-                           map, &written, &err),
+    options.schema = schema;
+    options.map = map;
+    must(grb_segfile_write(directory, name, sources, count, &options, &written, &err),
          &err);
     must(grb_segfile_open(directory, name, options.uuid, 7, verify, &s, &err),
          &err);
@@ -345,8 +346,8 @@ static grebe_status file_make_all(model_segment *m, grb_source *source) {
     grb_segment *s = NULL;
     grb_buf out;
     grb_buf_init(&out, directory->allocator, 0);
-    GRB_TRY(grb_segfile_write(directory, "seg-7", schema, source, 1, &options,
-                              NULL, &written, NULL));
+    options.schema = schema;
+    GRB_TRY(grb_segfile_write(directory, "seg-7", source, 1, &options, &written, NULL));
     GRB_TRY(grb_segfile_open(directory, "seg-7", options.uuid, 7,
                              GREBE_VERIFY_OPEN, &s, NULL));
     GRB_TRY(grb_segfile_check(s, NULL, NULL));

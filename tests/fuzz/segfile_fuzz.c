@@ -31,8 +31,8 @@ static void good_make(void) {
         abort();
     for (uint32_t n = 0; n < 300; n++) compare_add(m, 8, n, n * 2);
     model_bounds(m, &source.bounds);
-    if (grb_segfile_write(directory, "seg-7", schema, &source, 1, &options,
-                          NULL, &written, NULL))
+    options.schema = schema;
+    if (grb_segfile_write(directory, "seg-7", &source, 1, &options, &written, NULL))
         abort();
     grb_arena_init(&arena, &grb_allocator_malloc, 0);
     directory->ops->region_open(directory, "seg-7", &region, NULL);

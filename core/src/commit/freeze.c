@@ -120,6 +120,18 @@ static grebe_status directory_ensure(grb_writer *w, grebe_error *err) {
                : grb_directory_open_ram(w->allocator, &w->directory, err);
 }
 
+/* Development builds read back every file that they write. */
+static grebe_status file_check(grb_segment *segment, grebe_error *err) {
+#ifdef GREBE_DEV
+    grb_segfile_census census = {0};
+    return grb_segfile_check(segment, &census, err);
+#else
+    (void)segment;
+    (void)err;
+    return GREBE_OK;
+#endif
+}
+
 static grebe_status file_write(grb_writer *w, const join *j, grb_segment **out,
                                grebe_error *err) {
     grebe_status status;
@@ -132,10 +144,12 @@ static grebe_status file_write(grb_writer *w, const join *j, grb_segment **out,
         w->durable ? grb_durable_next_file(w->durable) : w->next_file++;
     if (!w->options.deterministic) options.hash_seed = grb_random();
     grb_segment_file_name(options.file_number, name);
-    GRB_TRY(grb_segfile_write(w->directory, name, w->schema, j->sources,
-                              j->count, &options, NULL, &written, err));
+    options.schema = w->schema;
+    GRB_TRY(grb_segfile_write(w->directory, name, j->sources, j->count,
+                              &options, &written, err));
     status = grb_segfile_open(w->directory, name, w->uuid, options.file_number,
                               w->options.verify, out, err);
+    if (status == GREBE_OK) status = file_check(*out, err);
     if (status != GREBE_OK || !w->durable)
         w->directory->ops->remove(w->directory, name, NULL);
 done:

@@ -11,9 +11,13 @@
  */
 #include "search/matcher.h"
 
+struct bitmap_matcher;
+typedef grebe_status (*bitmap_maker)(struct bitmap_matcher *b,
+                                     grebe_error *err);
+
 typedef struct bitmap_matcher {
     grb_matcher m;
-    grebe_status (*make)(struct bitmap_matcher *b, grebe_error *err);
+    bitmap_maker make;
     const grb_byte_range *range;
     uint64_t *words; /* NULL: not made yet */
     uint32_t word_count;
@@ -256,9 +260,8 @@ done:
 
 static grebe_status bitmap_open(grb_leaf_run *run, const grb_weight *w,
                                 uint32_t depth, uint64_t cost,
-                                grebe_status (*make)(bitmap_matcher *,
-                                                     grebe_error *),
-                                bitmap_matcher **out, grebe_error *err) {
+                                bitmap_maker make, bitmap_matcher **out,
+                                grebe_error *err) {
     static const grb_matcher_ops ops = {bitmap_next, bitmap_eval, NULL, NULL};
     *out = grb_matcher_alloc(run, w, depth, sizeof **out, &ops, cost);
     if (!*out) return grb_error_memory(err, sizeof **out);

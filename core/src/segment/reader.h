@@ -71,9 +71,10 @@ typedef struct grb_impact {
 #define GRB_IMPACTS_MAX 6u
 
 /* A block. DOCS: `docs` has `count` ascending ids (readable to the next
- * multiple of 16; what stands there is not less than the last). BITMAP: `words` from `first` (a multiple of 64) on,
- * `word_count` of them, all in one 4,096 window; `count` set bits. RUN: every
- * document of [first, last + 1). `last` is the last document of the block. */
+ * multiple of 16; what stands there is not less than the last). BITMAP:
+ * `words` from `first` (a multiple of 64) on, `word_count` of them, all in one
+ * 4,096 window; `count` set bits. RUN: every document of [first, last + 1).
+ * `last` is the last document of the block. */
 typedef struct grb_block {
     grb_block_kind kind;
     uint32_t count;

@@ -14,10 +14,13 @@ typedef struct grb_source {
 } grb_source;
 
 typedef struct grb_segfile_options {
+    const grebe_schema *schema;
     uint8_t uuid[16];
     uint64_t file_number;
-    uint64_t hash_seed;     /* of the key buckets; stored in the file */
-    bool sync;              /* sync the file before returning */
+    uint64_t hash_seed; /* of the key buckets; stored in the file */
+    bool sync;          /* sync the file before returning */
+    uint32_t **map;     /* for each source its documents' new ids, GRB_NO_DOC
+                           where dropped; NULL: not wanted */
 } grb_segfile_options;
 
 typedef struct grb_segfile_written {
@@ -28,13 +31,11 @@ typedef struct grb_segfile_written {
 /* Writes `name` ("seg-N") from sources joined in their order: freeze (one or
  * several memory segments, all documents) and merge (dead ones dropped) are
  * both this. Streams section by section; never analyses, never decodes stored
- * records. `map` (may be NULL): for each source an array of max_doc new ids,
- * GRB_NO_DOC where dropped. On failure the file is removed. */
+ * records. On failure the file is removed. */
 grebe_status grb_segfile_write(grb_directory *d, const char *name,
-                               const grebe_schema *schema,
                                const grb_source *sources, size_t count,
                                const grb_segfile_options *options,
-                               uint32_t **map, grb_segfile_written *written,
+                               grb_segfile_written *written,
                                grebe_error *err);
 
 /* Opens a segment: reads header and section table only. */

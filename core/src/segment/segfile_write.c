@@ -116,10 +116,9 @@ static void header_make(const grb_segwriter *w,
 }
 
 grebe_status grb_segfile_write(grb_directory *d, const char *name,
-                               const grebe_schema *schema,
                                const grb_source *sources, size_t count,
                                const grb_segfile_options *options,
-                               uint32_t **map, grb_segfile_written *written,
+                               grb_segfile_written *written,
                                grebe_error *err) {
     grebe_status status;
     uint8_t header[GRB_SEGMENT_HEADER];
@@ -127,7 +126,7 @@ grebe_status grb_segfile_write(grb_directory *d, const char *name,
     grb_segwriter w;
     memset(&w, 0, sizeof w);
     w.allocator = d->allocator;
-    w.schema = schema;
+    w.schema = options->schema;
     w.sources = sources;
     w.count = count;
     w.options = options;
@@ -135,7 +134,7 @@ grebe_status grb_segfile_write(grb_directory *d, const char *name,
     grb_arena_init(&w.arena, w.allocator, 0);
     grb_arena_init(&w.field_arena, w.allocator, 0);
     grb_arena_init(&w.map_arena, w.allocator, 0);
-    GRB_TRY(maps_make(&w, map));
+    GRB_TRY(maps_make(&w, options->map));
     GRB_TRY(fields_make(&w));
     GRB_TRY(grb_segout_open(&w.out, d, name, err));
     created = true;
