@@ -258,26 +258,27 @@ grebe_status grb_facet_window(grb_facet *f, const grb_match_window *w,
     return GREBE_OK;
 }
 
-/* Offers the values of the only leaf that has any, by rank. */
+/* Offers the values of the only leaf that has any. Where ordinals are not in
+ * the order of bytes the values' bytes are compared: making ranks would sort
+ * every value for the few that are listed. */
 static grebe_status ords_list(grb_facet *f, grb_listing *l, grebe_error *err) {
-    grebe_status status;
-    const uint32_t *ranks;
-    const uint8_t *bytes;
+    grebe_status status = GREBE_OK;
     uint64_t mincount = GRB_MAX(f->request->mincount, 1), held = 0;
     bool prefixed = f->request->prefix && f->request->prefix_size > 0;
-    GRB_TRY(f->column->ord_ranks(f->column, &ranks, err));
+    bool resolved = !f->column->ords_ranked;
     for (uint32_t ord = 0; ord < f->ord_count; ord++) {
+        grb_counted item = {.count = f->counts[ord], .word = ord, .ord = ord};
+        const uint8_t *bytes;
         uint32_t size;
-        grb_counted item = {.count = f->counts[ord],
-                            .word = ranks ? ranks[ord] : ord,
-                            .ord = ord};
         if (item.count == 0) continue;
-        if (prefixed) {
+        if (prefixed || resolved)
             GRB_TRY(f->column->ord_bytes(f->column, ord, &bytes, &size, err));
-            if (!prefix_fits(f->request, bytes, size)) continue;
-        }
+        if (prefixed && !prefix_fits(f->request, bytes, size)) continue;
         if (++held > GRB_FACET_VALUES_MAX) return grb_values_full(err);
-        if (item.count >= mincount) GRB_TRY(grb_listing_offer(l, &item, err));
+        if (item.count < mincount) continue;
+        item.bytes = resolved ? bytes : NULL;
+        item.size = resolved ? size : 0;
+        GRB_TRY(grb_listing_offer(l, &item, err));
     }
 done:
     return status;

@@ -326,6 +326,7 @@ grebe_status grb_segfile_field_column(grb_segfile *f, grb_segfield *field,
     c->base.get = column_get;
     c->base.ord_bytes = column_ord_bytes;
     c->base.ord_ranks = column_ord_ranks;
+    c->base.ords_ranked = true;
     c->base.ord_find = column_ord_find;
     *out = &c->base;
 done:

@@ -155,6 +155,9 @@ struct grb_column {
     bool many;
     /* One past the greatest ordinal (keywords). */
     uint32_t ord_count;
+    /* Ordinals are in the order of bytes. Where not, what ord_bytes gives
+     * lives as long as the segment. */
+    bool ords_ranked;
     /* The window that begins at `base`; valid until the next call.
      * `values_wanted` false: only any, min and max need be filled. */
     grebe_status (*window)(grb_column *c, uint32_t base, bool values_wanted,
