@@ -120,6 +120,7 @@ int grb_py_date_read(PyObject *object, int64_t *ms);
 PyObject *grb_py_date_write(int64_t ms);
 /* 1 if the object is a datetime or a date. */
 int grb_py_date_is(PyObject *object);
+int grb_py_day_is(PyObject *object); /* a date without a time */
 
 /* values.c */
 /* Text of a str; -1 with DocumentError for a lone surrogate. */

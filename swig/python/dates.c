@@ -1,8 +1,8 @@
 /* python/dates.c - datetimes to milliseconds since 1970 UTC and back.
  *
- * No guessing: a datetime without a zone is refused with a hint, a text needs
- * Z or an offset. The datetime module is imported by the first value that
- * needs it, never at start.
+ * No guessing: a datetime without a zone is refused with a hint, a text with a
+ * time needs Z or an offset; a day alone is its midnight UTC. The datetime
+ * module is imported by the first value that needs it, never at start.
  *
  * Invariant: milliseconds are floored, never rounded.
  * Threads: the GIL is held.
@@ -13,9 +13,9 @@
 #include <datetime.h>
 
 #ifndef PyDateTime_DATE_GET_TZINFO /* new in 3.10 */
-#define PyDateTime_DATE_GET_TZINFO(object)                                    \
-    (((PyDateTime_DateTime *)(object))->hastzinfo                             \
-         ? ((PyDateTime_DateTime *)(object))->tzinfo                          \
+#define PyDateTime_DATE_GET_TZINFO(object)           \
+    (((PyDateTime_DateTime *)(object))->hastzinfo    \
+         ? ((PyDateTime_DateTime *)(object))->tzinfo \
          : Py_None)
 #endif
 
@@ -160,7 +160,7 @@ static int64_t time_read(const char **at, const char *end) {
     return ((int64_t)hour * 3600 + minute * 60 + second) * 1000 + ms;
 }
 
-/* YYYY-MM-DDThh:mm[:ss[.fraction]] and a zone. */
+/* YYYY-MM-DD, or with Thh:mm[:ss[.fraction]] and a zone. */
 static int iso_read(const char *text, size_t size, int64_t *ms) {
     const char *at = text, *end = text + size;
     int year = digits_read(&at, end, 4), month = -1, day = -1, ahead;
@@ -169,6 +169,8 @@ static int iso_read(const char *text, size_t size, int64_t *ms) {
     if (month >= 1 && month <= 12 && char_take(&at, end, '-'))
         day = digits_read(&at, end, 2);
     if (day < 1 || day > month_days(year, month)) return -1;
+    *ms = days_of(year, month, day) * MS_A_DAY;
+    if (at == end) return 0;
     if (!char_take(&at, end, 'T') && !char_take(&at, end, 't') &&
         !char_take(&at, end, ' '))
         return -1;
@@ -176,8 +178,7 @@ static int iso_read(const char *text, size_t size, int64_t *ms) {
     if (of_day < 0) return -1;
     if (zone_read(&at, end, &ahead)) return at == end ? -2 : -1;
     if (at != end) return -1;
-    *ms =
-        days_of(year, month, day) * MS_A_DAY + of_day - (int64_t)ahead * 60000;
+    *ms += of_day - (int64_t)ahead * 60000;
     return 0;
 }
 
@@ -212,6 +213,10 @@ int grb_py_date_is(PyObject *object) {
         }
     }
     return PyDateTime_Check(object) || PyDate_Check(object);
+}
+
+int grb_py_day_is(PyObject *object) {
+    return grb_py_date_is(object) && !PyDateTime_Check(object);
 }
 
 int grb_py_date_read(PyObject *object, int64_t *ms) {

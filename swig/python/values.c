@@ -177,6 +177,17 @@ static int number_guess(PyObject *object, grebe_value *out) {
     return -1;
 }
 
+/* A day as its ISO 8601 text: queries mean the whole of it. */
+static int day_guess(PyObject *object, grebe_value *out, Py_buffer *buffer) {
+    PyObject *text = PyObject_CallMethod(object, "isoformat", NULL);
+    PyObject *bytes = text ? PyUnicode_AsUTF8String(text) : NULL;
+    int result = bytes ? bytes_read(bytes, out, buffer) : -1;
+    Py_XDECREF(text);
+    Py_XDECREF(bytes); /* the buffer holds it */
+    out->kind = GREBE_TEXT;
+    return result;
+}
+
 int grb_py_value_guess(PyObject *object, grebe_value *out, Py_buffer *buffer) {
     if (PyUnicode_Check(object)) {
         out->kind = GREBE_TEXT;
@@ -196,6 +207,7 @@ int grb_py_value_guess(PyObject *object, grebe_value *out, Py_buffer *buffer) {
         return -1;
     }
     if (PyIndex_Check(object)) return number_guess(object, out);
+    if (grb_py_day_is(object)) return day_guess(object, out, buffer);
     if (grb_py_date_is(object)) {
         out->kind = GREBE_DATETIME;
         return grb_py_date_read(object, &out->as.integer);

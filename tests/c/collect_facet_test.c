@@ -1,4 +1,4 @@
-/* rooms: base doc analysis snapshot segment collect api */
+/* rooms: base doc analysis snapshot segment collect api search */
 /* Counts of values, against brute force. */
 #include "collect_fixture.h"
 

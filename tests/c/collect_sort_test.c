@@ -1,4 +1,4 @@
-/* rooms: base doc analysis snapshot segment collect api */
+/* rooms: base doc analysis snapshot segment collect api search */
 /* Orders, their texts and cursors, against brute force. */
 #include "collect_fixture.h"
 

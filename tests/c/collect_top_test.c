@@ -1,4 +1,4 @@
-/* rooms: base doc analysis snapshot segment collect api */
+/* rooms: base doc analysis snapshot segment collect api search */
 /* The best by score, against brute force. */
 #include "collect_fixture.h"
 

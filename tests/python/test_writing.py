@@ -321,7 +321,7 @@ class TestSchemas:
             {"a": grebe.text("klingon")},
             {"a": grebe.int_(default="x")},
             {"a": grebe.int_(default=True)},
-            {"a": grebe.datetime(default="2020-01-01")},
+            {"a": grebe.datetime(default="2020-01-01T00:00:00")},
         ],
         ids=str,
     )

@@ -30,7 +30,8 @@ GREBE_API grebe_status grebe_query_all(grebe_query **out, grebe_error *err);
 GREBE_API grebe_status grebe_query_none(grebe_query **out, grebe_error *err);
 
 /* Documents with exactly this indexed term or value; text is not analysed.
- * LIMIT, MEMORY. */
+ * For a date a text is ISO 8601, and without a time the whole day in UTC; so
+ * it is in a match, and at both ends of a range. LIMIT, MEMORY. */
 GREBE_API grebe_status grebe_query_term(const char *field,
                                         const grebe_value *value,
                                         grebe_query **out, grebe_error *err);
@@ -109,7 +110,8 @@ GREBE_API grebe_status grebe_query_bool(const grebe_clause *clauses,
                                         size_t count, uint32_t should_min,
                                         grebe_query **out, grebe_error *err);
 
-/* Multiplies scores. ARGUMENT for a negative, infinite or NaN factor. */
+/* Multiplies scores. ARGUMENT for a negative, infinite or NaN factor. Products
+ * of factors count up to 2^100, so that scores stay numbers. */
 GREBE_API grebe_status grebe_query_boost(grebe_query *query, float by,
                                          grebe_query **out, grebe_error *err);
 
@@ -140,8 +142,9 @@ typedef struct grebe_parse_options {
 
 /* Reads a query in Lucene's syntax against a schema. Strict: SYNTAX with
  * `offset` (bytes) and a message with the line and a caret, also for unknown
- * fields (which names the nearest). Forgiving: never fails for its text.
- * `options` may be NULL. LIMIT above GREBE_QUERY_TEXT_MAX and so on. A blank
+ * fields (which names the nearest). Forgiving: never fails for its text where
+ * words can be searched; without `fields` in a schema without indexed text
+ * they cannot, and it is read strictly. `options` may be NULL. LIMIT above GREBE_QUERY_TEXT_MAX and so on. A blank
  * text is `none`; a lone negative clause means all but it. */
 GREBE_API grebe_status grebe_query_parse(const grebe_schema *schema,
                                          const char *text, size_t size,

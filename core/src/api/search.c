@@ -169,6 +169,17 @@ static void owner_release(void *object) {
     grb_counters_release(object);
 }
 
+/* Puts what was found in order. A partial answer wants that too, however late
+ * it is; a cancelled search does not. */
+static grebe_status order_finish(search_run *s, grebe_error *err) {
+    grb_budget *budget = &s->context.budget;
+    uint64_t deadline = budget->deadline_ns;
+    if (s->request->partial) budget->deadline_ns = 0;
+    grebe_status status = grb_collector_finish(&s->collector, err);
+    budget->deadline_ns = deadline;
+    return status;
+}
+
 static grebe_status page_write(search_run *s, grebe_hits **out,
                                grebe_error *err) {
     grebe_status status;
@@ -179,7 +190,7 @@ static grebe_status page_write(search_run *s, grebe_hits **out,
                             .stored_blocks = &counters->stored_blocks};
     const grebe_search_request *r = s->request;
     grebe_hits *hits;
-    GRB_TRY(grb_collector_finish(&s->collector, err));
+    GRB_TRY(order_finish(s, err));
     GRB_TRY(grb_hits_new(&owner, s->searcher->snapshot, &s->collector,
                          r->offset, &hits, err));
     grb_counters_acquire(counters);

@@ -111,7 +111,8 @@ grebe_status grb_top_list(grb_top *t, const grb_match_list *l,
 /* The score that no longer enters a full page; GRB_FLOOR_NONE before. */
 float grb_top_floor(const grb_top *t);
 /* Puts the places in order: score falling, then insertion order. */
-grebe_status grb_top_finish(grb_top *t, grebe_error *err);
+grebe_status grb_top_finish(grb_top *t, grb_budget *budget,
+                            grebe_error *err);
 
 /* ---- the best by columns (collect/ranked.c, collect/items.c) ---- */
 
@@ -152,7 +153,8 @@ int grb_item_compare(const grb_sort_plan *plan, const grb_item *a,
 void grb_items_heapify(grb_items *items);
 void grb_items_sift(grb_items *items, size_t at);
 /* Sorts by words. */
-grebe_status grb_items_sort(grb_items *items, grebe_error *err);
+grebe_status grb_items_sort(grb_items *items, grb_budget *budget,
+                            grebe_error *err);
 
 typedef struct grb_ranked_source {
     grb_column *column;    /* NULL: no document of the leaf has a value */

@@ -124,7 +124,7 @@ void grb_collector_deinit(grb_collector *c) {
 }
 
 grebe_status grb_collector_finish(grb_collector *c, grebe_error *err) {
-    return c->by_score ? grb_top_finish(&c->top, err)
+    return c->by_score ? grb_top_finish(&c->top, &c->context->budget, err)
                        : grb_ranked_finish(c->ranked, err);
 }
 

@@ -125,31 +125,43 @@ static void run_merge(const grb_items *from, size_t at, size_t middle,
     memcpy(to, grb_items_at(from, b), (end - b) * stride);
 }
 
-grebe_status grb_items_sort(grb_items *items, grebe_error *err) {
+/* Sorts by merging from one block to the other; the items end in their own or
+ * in *other, which then has the one they left. */
+static grebe_status items_merge(grb_items *items, char **other,
+                                grb_budget *budget, grebe_error *err) {
+    grebe_status status = GREBE_OK;
+    size_t stride = items->stride, count = items->count, done = 0;
+    for (size_t at = 0; at < count; at += ITEMS_RUN)
+        run_sort(items, at, GRB_MIN(at + ITEMS_RUN, count));
+    for (size_t run = ITEMS_RUN; run < count; run *= 2) {
+        for (size_t at = 0; at < count; at += 2 * run) {
+            size_t end = GRB_MIN(at + 2 * run, count);
+            GRB_TRY(grb_budget_poll(budget, &done, end - at, err));
+            run_merge(items, at, GRB_MIN(at + run, end), end,
+                      *other + at * stride);
+        }
+        char *swap = items->bytes;
+        items->bytes = *other;
+        *other = swap;
+    }
+done:
+    return status;
+}
+
+grebe_status grb_items_sort(grb_items *items, grb_budget *budget,
+                            grebe_error *err) {
     size_t sorted = 1;
     while (sorted < items->count &&
            items_compare(items, sorted - 1, sorted) < 0)
         sorted++;
     if (sorted >= items->count) return GREBE_OK;
-    grb_items other = *items;
-    other.bytes = NULL;
+    size_t size = items->capacity * items->stride;
+    char *other = NULL;
     if (items->count > ITEMS_RUN) {
-        size_t size = items->capacity * items->stride;
-        other.bytes = grb_alloc(items->allocator, size);
-        if (!other.bytes) return grb_error_memory(err, size);
+        other = grb_alloc(items->allocator, size);
+        if (!other) return grb_error_memory(err, size);
     }
-    for (size_t at = 0; at < items->count; at += ITEMS_RUN)
-        run_sort(items, at, GRB_MIN(at + ITEMS_RUN, items->count));
-    for (size_t run = ITEMS_RUN; run < items->count; run *= 2) {
-        for (size_t at = 0; at < items->count; at += 2 * run) {
-            size_t end = GRB_MIN(at + 2 * run, items->count);
-            run_merge(items, at, GRB_MIN(at + run, end), end,
-                      other.bytes + at * items->stride);
-        }
-        char *swap = items->bytes;
-        items->bytes = other.bytes;
-        other.bytes = swap;
-    }
-    grb_free(items->allocator, other.bytes, items->capacity * items->stride);
-    return GREBE_OK;
+    grebe_status status = items_merge(items, &other, budget, err);
+    grb_free(items->allocator, other, other ? size : 0);
+    return status;
 }

@@ -425,7 +425,7 @@ static grebe_status leaf_close(grb_ranked *r, grebe_error *err) {
     grebe_status status = GREBE_OK;
     r->bounded = false;
     if (r->pool.count == 0) return GREBE_OK;
-    GRB_TRY(grb_items_sort(&r->pool, err));
+    GRB_TRY(grb_items_sort(&r->pool, &r->context->budget, err));
     for (uint32_t i = 0; i < r->plan->count; i++)
         if (r->plan->keys[i].keyword) GRB_TRY(pool_resolve(r, i, err));
     GRB_TRY(pool_merge(r, err));
@@ -434,8 +434,9 @@ done:
 }
 
 grebe_status grb_ranked_finish(grb_ranked *r, grebe_error *err) {
-    return r->plan->keyword ? leaf_close(r, err)
-                            : grb_items_sort(&r->pool, err);
+    return r->plan->keyword
+               ? leaf_close(r, err)
+               : grb_items_sort(&r->pool, &r->context->budget, err);
 }
 
 const grb_items *grb_ranked_items(const grb_ranked *r) {

@@ -251,13 +251,17 @@ static void run_merge(const grb_place *from, size_t middle, size_t end,
 }
 
 /* Bottom-up merge sort between the items and a copy of the same size. */
-static void top_merge(grb_top *t, grb_place *other) {
+static grebe_status top_merge(grb_top *t, grb_place *other, grb_budget *budget,
+                              grebe_error *err) {
+    grebe_status status = GREBE_OK;
     grb_place *from = t->items, *to = other;
+    size_t done = 0;
     for (size_t at = 0; at < t->count; at += TOP_RUN)
         run_sort(from + at, GRB_MIN(TOP_RUN, t->count - at));
     for (size_t run = TOP_RUN; run < t->count; run *= 2) {
         for (size_t at = 0; at < t->count; at += 2 * run) {
             size_t end = GRB_MIN(2 * run, t->count - at);
+            GRB_TRY(grb_budget_poll(budget, &done, end, err));
             run_merge(from + at, GRB_MIN(run, end), end, to + at);
         }
         grb_place *swap = from;
@@ -265,9 +269,11 @@ static void top_merge(grb_top *t, grb_place *other) {
         to = swap;
     }
     if (from != t->items) memcpy(t->items, from, t->count * sizeof *from);
+done:
+    return status;
 }
 
-grebe_status grb_top_finish(grb_top *t, grebe_error *err) {
+grebe_status grb_top_finish(grb_top *t, grb_budget *budget, grebe_error *err) {
     size_t sorted = 1;
     while (sorted < t->count &&
            place_before(&t->items[sorted - 1], &t->items[sorted]))
@@ -280,7 +286,7 @@ grebe_status grb_top_finish(grb_top *t, grebe_error *err) {
     size_t size = t->count * sizeof *t->items;
     grb_place *other = grb_alloc(t->allocator, size);
     if (!other) return grb_error_memory(err, size);
-    top_merge(t, other);
+    grebe_status status = top_merge(t, other, budget, err);
     grb_free(t->allocator, other, size);
-    return GREBE_OK;
+    return status;
 }

@@ -30,7 +30,9 @@ grebe_status grb_values_full(grebe_error *err) {
 
 static uint64_t value_hash(const grb_counted *item) {
     if (item->bytes) return grb_hash(item->bytes, item->size, 0);
+    /* Doubles of few digits differ in their upper bits alone. */
     uint64_t h = (uint64_t)item->word * 0x9e3779b97f4a7c15u;
+    h = (h ^ h >> 32) * 0xd6e8feb86659fd93u;
     return h ^ h >> 32;
 }
 

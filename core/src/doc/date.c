@@ -74,15 +74,18 @@ static bool fraction_take(scan *s, int *ms) {
     return count > 0;
 }
 
-/* "Z" or "+01:00"; minutes to the east. */
+/* "Z", "+01:00", "+0100" or "+01"; minutes to the east. */
 static bool zone_take(scan *s, int *minutes) {
     int h, m;
     *minutes = 0;
     if (char_take(s, 'Z') || char_take(s, 'z')) return true;
     int sign = char_take(s, '+') ? 1 : char_take(s, '-') ? -1 : 0;
     if (!sign || !digits_take(s, 2, 0, 23, &h)) return false;
-    char_take(s, ':');
-    if (!digits_take(s, 2, 0, 59, &m)) return false;
+    m = 0;
+    if (s->at < s->end) {
+        char_take(s, ':');
+        if (!digits_take(s, 2, 0, 59, &m)) return false;
+    }
     *minutes = sign * (60 * h + m);
     return true;
 }

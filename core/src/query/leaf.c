@@ -11,9 +11,6 @@
  */
 #include "query/parser.h"
 
-#define DAY_SIZE 10u /* of "2020-02-29" */
-#define DAY_LAST_MS 86399999
-
 static grebe_status misfit_error(grb_parser *p, uint32_t at,
                                  const grb_field *field, const char *what,
                                  grebe_error *err) {
@@ -64,17 +61,17 @@ static grebe_status long_check(grb_parser *p, grb_query_token token,
                             GREBE_TERM_SIZE_MAX);
 }
 
-/* A date without a time is a whole day, at both ends of a range and alone:
- * midnight by accident has lost many a last day. */
-static bool is_day(const grb_field *field, size_t size) {
-    return field->kind == GREBE_DATETIME && size == DAY_SIZE;
+/* A date without a time is a whole day, at both ends of a range and alone. */
+static int64_t day_rest(const grb_field *field, size_t size) {
+    return field->kind == GREBE_DATETIME ? grb_date_rest(size) : 0;
 }
 
 static grebe_status day_leaf(const grb_field *field, const grebe_value *day,
-                             grebe_query **out, grebe_error *err) {
+                             int64_t rest, grebe_query **out,
+                             grebe_error *err) {
     grebe_value end = *day;
     grebe_range range = {.lower = day, .upper = &end};
-    end.as.integer += DAY_LAST_MS;
+    end.as.integer += rest;
     return grb_query_range(field->name, &range, out, err);
 }
 
@@ -95,7 +92,8 @@ static grebe_status exact_leaf(grb_parser *p, const grb_leaf *leaf,
                                 : "this is no value of the field",
                             err);
     }
-    if (is_day(field, p->text.size)) return day_leaf(field, &value, out, err);
+    int64_t rest = day_rest(field, p->text.size);
+    if (rest) return day_leaf(field, &value, rest, out, err);
     GRB_TRY(grb_query_term(field->name, &value, out, err));
 done:
     return status;
@@ -146,7 +144,7 @@ static grebe_status bound_read(grb_parser *p, grb_query_token token,
                          room->size ? (const char *)room->bytes : "",
                          room->size, out))
         return misfit_error(p, token.start, field, "this is no bound", err);
-    if (day_end && is_day(field, room->size)) out->as.integer += DAY_LAST_MS;
+    if (day_end) out->as.integer += day_rest(field, room->size);
 done:
     return status;
 }

@@ -552,7 +552,7 @@ static grebe_status text_parse(grb_parser *p, bool forgiving,
                   bad_at);
         why.offset = bad_at;
     }
-    if (status == GREBE_SYNTAX && forgiving)
+    if (status == GREBE_SYNTAX && forgiving && p->target_count)
         return grb_parser_plain(p, out, err);
     if (status != GREBE_OK && err) *err = why;
     return status;

@@ -112,10 +112,7 @@ grebe_status grb_parser_leaf(grb_parser *p, const grb_leaf *leaf,
 grebe_status grb_parser_plain(grb_parser *p, grebe_query **out,
                               grebe_error *err);
 
-/* A value of a number kind from its text; false if it is none. */
-bool grb_value_parse(grebe_kind kind, const char *text, size_t size,
-                     grebe_value *out);
-/* And to text (query/number.c); returns the length. */
+/* A value as text, see grb_value_parse; returns the length. */
 #define GRB_NUMBER_SIZE 64
 size_t grb_value_print(const grebe_value *value, char out[GRB_NUMBER_SIZE]);
 /* The shortest decimal without exponent that reads back to the float. */

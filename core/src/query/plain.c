@@ -4,7 +4,8 @@
  * is searched word by word in the default fields; the words of the language
  * (AND, OR, NOT) were meant as such and are left out.
  *
- * Invariant: no text makes this fail; only limits and memory do.
+ * Invariant: no text makes this fail; only limits and memory do. There is at
+ *            least one default field: without one the strict error is told.
  * Threads:   as the parse.
  * Owns:      its clauses until the bool takes them.
  */

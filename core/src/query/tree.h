@@ -102,6 +102,11 @@ void grb_query_release(grebe_query *query); /* NULL-safe */
 /* The same tree, clause by clause in order. */
 bool grb_query_equal(const grebe_query *a, const grebe_query *b);
 
+/* A value of a number kind from its text (query/number.c): the one reading of
+ * the language and of MATCH on such a field. False if it is none. */
+bool grb_value_parse(grebe_kind kind, const char *text, size_t size,
+                     grebe_value *out);
+
 size_t grb_query_text(const grebe_query *query, char *buffer, size_t size);
 grebe_status grb_query_parse(const grebe_schema *schema, const char *text,
                              size_t size, const grebe_parse_options *options,

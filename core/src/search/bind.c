@@ -5,12 +5,19 @@
  * shared by all terms of a field.
  *
  * Invariant: `boost` is the product of the factors from the root down to the
- * node, multiplied as floats in that order.
+ * node, multiplied as floats in that order; no factor and no weight is above
+ * FACTOR_MAX, so that neither a score nor a sum of many is infinite or NaN.
  * Threads: one search, one tree.
  * Owns: nothing; everything lives in the context's arena.
  * The recursion is as deep as the query, see rewrite.c.
  */
 #include "search/weight.h"
+
+#define FACTOR_MAX 0x1p100f
+
+static float factor(float a, float b) {
+    return GRB_MIN(a * b, FACTOR_MAX);
+}
 
 typedef struct binder {
     grb_search_context *c;
@@ -104,7 +111,7 @@ static grebe_status term_bind(binder *b, grb_weight *w, grebe_error *err) {
     if (!w->scored) goto done;
     GRB_TRY(stats_bind(b, w->field, &w->stats, err));
     t->idf = grb_bm25_idf(t->df, w->stats->doc_count);
-    w->weight = w->boost * t->idf;
+    w->weight = factor(w->boost, t->idf);
 done:
     return status;
 }
@@ -174,13 +181,15 @@ static grebe_status phrase_bind(binder *b, grb_weight *w, grebe_error *err) {
         if (terms[i].df) sum += (double)terms[i].idf;
     }
     w->as.phrase.idf = (float)sum;
-    w->weight = w->boost * w->as.phrase.idf;
+    w->weight = factor(w->boost, w->as.phrase.idf);
     status = phrase_docs(b->c, w, err);
 done:
     return status;
 }
 
-/* The df of a key is counted along the links of its documents. */
+/* The df of a key is counted along the links of its documents. Where keys are
+ * unique there is one; its replaced versions are not counted, or a key would
+ * cost and weigh by how often it was written. */
 static grebe_status key_bind(binder *b, grb_weight *w, grebe_error *err) {
     grebe_status status = GREBE_OK;
     grb_search_context *c = b->c;
@@ -197,11 +206,13 @@ static grebe_status key_bind(binder *b, grb_weight *w, grebe_error *err) {
                                               &w->as.key.key, &doc, err));
         while (doc != GRB_NO_DOC) {
             df++;
+            if (c->snapshot->unique) break;
             GRB_TRY(grb_budget_spend(&c->budget, 1, err));
             GRB_TRY(
                 leaf.segment->ops->key_older(leaf.segment, doc, &doc, err));
         }
     }
+    if (c->snapshot->unique) df = GRB_MIN(df, 1);
     GRB_TRY(stats_bind(b, w->field, &w->stats, err));
     if (given)
         given->term(given->context, w->field, w->as.key.key.bytes,
@@ -209,7 +220,7 @@ static grebe_status key_bind(binder *b, grb_weight *w, grebe_error *err) {
     if (w->stats->doc_count) docs = w->stats->doc_count;
     w->as.key.df = df;
     w->as.key.idf = grb_bm25_idf(df, docs);
-    w->weight = w->boost * w->as.key.idf;
+    w->weight = factor(w->boost, w->as.key.idf);
 done:
     return status;
 }
@@ -230,7 +241,7 @@ static grebe_status weight_bind(binder *b, grb_weight *w, float boost,
                                 bool scored, grebe_error *err) {
     grebe_status status = GREBE_OK;
     w->scored = scored;
-    w->boost = boost * w->own;
+    w->boost = factor(boost, w->own);
     switch (w->kind) {
     case GRB_WEIGHT_TERM:
         return term_bind(b, w, err);

@@ -38,28 +38,36 @@ static grebe_status field_bind(grb_search_context *c, const char *name,
     return GREBE_OK;
 }
 
+/* A value in the kind of a field. */
+typedef struct bound_value {
+    grebe_value value;
+    int64_t rest; /* of a day, see grb_date_rest */
+} bound_value;
+
 /* A date is taken as a document takes it: milliseconds, or ISO 8601 text. */
-static bool date_bind(const grebe_value *value, grebe_value *out) {
-    out->kind = GREBE_DATETIME;
+static bool date_bind(const grebe_value *value, bound_value *out) {
+    out->value.kind = GREBE_DATETIME;
     if (value->kind == GREBE_INT) return true;
-    return grb_kind_is_text(value->kind) &&
-           grb_date_parse(value->as.text.bytes, value->as.text.size,
-                          &out->as.integer);
+    if (!grb_kind_is_text(value->kind)) return false;
+    out->rest = grb_date_rest(value->as.text.size);
+    return grb_date_parse(value->as.text.bytes, value->as.text.size,
+                          &out->value.as.integer);
 }
 
 /* A value in the field's kind: text for text and keyword, whole numbers also
  * for doubles, dates as milliseconds or ISO 8601 text. */
 static grebe_status value_bind(const grb_field *field,
-                               const grebe_value *value, grebe_value *out,
+                               const grebe_value *value, bound_value *out,
                                grebe_error *err) {
     grebe_status status;
-    *out = *value;
+    out->value = *value;
+    out->rest = 0;
     if (field->kind == value->kind) return GREBE_OK;
     if (grb_kind_is_text(field->kind) && grb_kind_is_text(value->kind))
         return GREBE_OK;
     if (field->kind == GREBE_DOUBLE && value->kind == GREBE_INT) {
-        out->kind = GREBE_DOUBLE;
-        out->as.number = (double)value->as.integer;
+        out->value.kind = GREBE_DOUBLE;
+        out->value.as.number = (double)value->as.integer;
         return GREBE_OK;
     }
     if (field->kind == GREBE_DATETIME && date_bind(value, out))
@@ -97,17 +105,19 @@ static grebe_status key_node(grb_search_context *c, const grb_field *field,
     return GREBE_OK;
 }
 
-/* One exact term or value. */
+/* One exact term or value, or one whole day. */
 static grebe_status term_node(grb_search_context *c, const grb_field *field,
-                              const grebe_value *value, grb_weight **out,
+                              const bound_value *bound, grb_weight **out,
                               grebe_error *err) {
+    const grebe_value *value = &bound->value;
     grb_weight *w;
     if (field->id == c->schema->key)
         return key_node(c, field, value, out, err);
     if (grb_kind_is_number(field->kind)) {
         w = grb_weight_make(c, GRB_WEIGHT_COLUMN, field);
         if (!w) return grb_error_memory(err, sizeof *w);
-        w->as.column.lower = w->as.column.upper = grb_value_ordered(value);
+        w->as.column.lower = grb_value_ordered(value);
+        w->as.column.upper = w->as.column.lower + bound->rest;
         *out = w;
         return GREBE_OK;
     }
@@ -124,10 +134,10 @@ static grebe_status text_term_node(grb_search_context *c,
                                    const grb_field *field, const char *bytes,
                                    size_t size, grb_weight **out,
                                    grebe_error *err) {
-    grebe_value value = {.kind = GREBE_TEXT};
-    value.as.text.bytes = bytes;
-    value.as.text.size = size;
-    return term_node(c, field, &value, out, err);
+    bound_value bound = {.value.kind = GREBE_TEXT, .rest = 0};
+    bound.value.as.text.bytes = bytes;
+    bound.value.as.text.size = size;
+    return term_node(c, field, &bound, out, err);
 }
 
 /* A whole text as one value of a field that is not text. */
@@ -136,12 +146,14 @@ static grebe_status whole_node(grb_search_context *c, const grb_field *field,
                                grebe_error *err) {
     const char *text = q->as.text.bytes;
     size_t size = q->as.text.size;
-    grebe_value value;
+    bound_value bound = {.rest = 0};
     grebe_status status;
     if (grb_kind_is_text(field->kind))
         return text_term_node(c, field, text, size, out, err);
-    if (grb_value_read(field->kind, text, size, &value))
-        return term_node(c, field, &value, out, err);
+    if (grb_value_parse(field->kind, text, size, &bound.value)) {
+        if (field->kind == GREBE_DATETIME) bound.rest = grb_date_rest(size);
+        return term_node(c, field, &bound, out, err);
+    }
     status = grb_error(
         err, GREBE_SCHEMA, "field \"%.100s\" holds %s, the query has \"%.*s\"",
         field->name, grb_kind_name(field->kind), (int)GRB_MIN(size, 60), text);
@@ -314,21 +326,24 @@ static grebe_status prefix_node(grb_search_context *c, const grb_field *field,
 
 /* Bounds as numbers, both inside; NONE if nothing lies between them. */
 static void range_numbers(grb_weight *w, const grebe_query *q,
-                          const grebe_value *lower, const grebe_value *upper) {
+                          const bound_value *lower, const bound_value *upper) {
     int64_t from = INT64_MIN, to = INT64_MAX;
     bool none = false;
     if (q->as.range.has_lower) {
-        from = grb_value_ordered(lower);
+        from = grb_value_ordered(&lower->value);
         if (q->as.range.lower_open) {
+            from += lower->rest;
             none |= from == INT64_MAX;
             from += from != INT64_MAX;
         }
     }
     if (q->as.range.has_upper) {
-        to = grb_value_ordered(upper);
+        to = grb_value_ordered(&upper->value);
         if (q->as.range.upper_open) {
             none |= to == INT64_MIN;
             to -= to != INT64_MIN;
+        } else {
+            to += upper->rest;
         }
     }
     if (none || from > to) w->kind = GRB_WEIGHT_NONE;
@@ -341,7 +356,7 @@ static grebe_status range_node(grb_search_context *c, const grb_field *field,
                                grebe_error *err) {
     grebe_status status = GREBE_OK;
     bool text = grb_kind_is_text(field->kind);
-    grebe_value lower = q->as.range.lower, upper = q->as.range.upper;
+    bound_value lower, upper;
     grb_weight *w =
         grb_weight_make(c, text ? GRB_WEIGHT_TERMS : GRB_WEIGHT_COLUMN, field);
     if (!w) return grb_error_memory(err, sizeof *w);
@@ -351,13 +366,13 @@ static grebe_status range_node(grb_search_context *c, const grb_field *field,
         GRB_TRY(value_bind(field, &q->as.range.upper, &upper, err));
     if (text) {
         if (q->as.range.has_lower) {
-            w->as.range.lower = lower.as.text.bytes;
-            w->as.range.lower_size = lower.as.text.size;
+            w->as.range.lower = lower.value.as.text.bytes;
+            w->as.range.lower_size = lower.value.as.text.size;
             w->as.range.lower_out = q->as.range.lower_open;
         }
         if (q->as.range.has_upper) {
-            w->as.range.upper = upper.as.text.bytes;
-            w->as.range.upper_size = upper.as.text.size;
+            w->as.range.upper = upper.value.as.text.bytes;
+            w->as.range.upper_size = upper.value.as.text.size;
             w->as.range.upper_out = q->as.range.upper_open;
         }
     } else {
@@ -389,7 +404,7 @@ grebe_status grb_weight_leaf(grb_search_context *c, const grebe_query *query,
                              grb_weight **out, grebe_error *err) {
     grebe_status status = GREBE_OK;
     const grb_field *field = NULL;
-    grebe_value value;
+    bound_value value;
     if (query->type == GRB_QUERY_ALL || query->type == GRB_QUERY_NONE) {
         *out = grb_weight_make(
             c, query->type == GRB_QUERY_ALL ? GRB_WEIGHT_ALL : GRB_WEIGHT_NONE,

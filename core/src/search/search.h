@@ -26,6 +26,15 @@ static inline grebe_status grb_budget_spend(grb_budget *b, uint64_t n,
     b->work += n;
     return b->work < b->next_check ? GREBE_OK : grb_budget_check_now(b, err);
 }
+/* For work that counts for no limit, such as sorting what was found: looks at
+ * cancel flag and clock whenever *done has come to 8,192 units. */
+static inline grebe_status grb_budget_poll(grb_budget *b, size_t *done,
+                                           size_t n, grebe_error *err) {
+    *done += n;
+    if (*done < 8192) return GREBE_OK;
+    *done = 0;
+    return grb_budget_check_now(b, err);
+}
 
 /* Statistics from elsewhere, in place of the snapshot's totals. Each call
  * returns false for what it does not know: then the snapshot is asked. */

@@ -119,9 +119,6 @@ grebe_status grb_weight_clauses(grb_search_context *c, grb_weight *w,
                                 grb_weight **out, grebe_error *err);
 /* clauses.c: sets the hash of a finished node. */
 void grb_weight_identify(grb_weight *w);
-/* value.c: reads a number, a boolean or a date of the field's kind. */
-bool grb_value_read(grebe_kind kind, const char *text, size_t size,
-                    grebe_value *out);
 
 static inline bool grb_weight_is_key(const grb_weight *w) {
     return w->field->id == w->context->schema->key;
