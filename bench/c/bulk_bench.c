@@ -1,7 +1,8 @@
 /* bench/c/bulk_bench.c - bulk loading: documents a second, nanoseconds a token
  * by stage, and where the bytes of the result lie.
  *
- * Usage: bulk_bench wiki|taxi FILE.jsonl [documents [folder [threads]]]
+ * Usage: bulk_bench wiki|taxi FILE.jsonl [documents [folder [x]]], where x
+ * leaves the stages alone out.
  *
  * The file is cut into fields before any clock starts, by a cutter that knows
  * just what tools that make such files write (one flat object a line). With a

@@ -6,7 +6,8 @@
 
 #define GRB_MERGE_FACTOR 8u
 #define GRB_MERGE_FLOOR (2ull << 20) /* smaller segments count as this */
-#define GRB_MERGE_DEAD_DOCS 4096u    /* more than half dead: rewritten */
+#define GRB_MERGE_SCATTERED 32u   /* more segments than tiers should leave */
+#define GRB_MERGE_DEAD_DOCS 4096u /* more than half dead: rewritten */
 
 /* A segment file as the policy sees it. */
 typedef struct grb_merge_candidate {

@@ -42,21 +42,20 @@ static uint32_t width_choose(const uint32_t *v, uint32_t count,
                              uint32_t *size) {
     uint32_t with[33] = {0}, all = 0, least = UINT32_MAX;
     for (uint32_t i = 0; i < count; i++) all |= v[i];
-    uint32_t top = bit_count(all), best = top, width = 0;
-    if (count <= PLAIN_MAX)
-        width = top;
-    else
-        for (uint32_t i = 0; i < count; i++) with[bit_count(v[i])]++;
-    for (; width <= top; width++) {
-        uint32_t cost = 2 + (count * width + 7) / 8, exceptions = 0;
-        for (uint32_t bits = width + 1; bits <= top; bits++) {
-            exceptions += with[bits];
+    uint32_t top = bit_count(all), best = top, exceptions = 0;
+    *size = 2 + (count * top + 7) / 8;
+    if (count <= PLAIN_MAX) return top;
+    for (uint32_t i = 0; i < count; i++) with[bit_count(v[i])]++;
+    /* Narrower and narrower, until too many stand out. */
+    for (uint32_t width = top + 1; width-- > 0;) {
+        uint32_t cost = 2 + (count * width + 7) / 8;
+        if (width < top) exceptions += with[width + 1];
+        if (exceptions >= EXCEPTIONS_MAX) break;
+        for (uint32_t bits = width + 1; bits <= top; bits++)
             cost += with[bits] * (1 + (bits - width + 6) / 7);
-        }
-        if (exceptions < EXCEPTIONS_MAX && cost < least) {
-            least = cost;
-            best = width;
-        }
+        if (cost > least) continue;
+        least = cost;
+        best = width;
     }
     *size = least;
     return best;

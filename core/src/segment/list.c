@@ -94,6 +94,16 @@ static void block_put(grb_list *list) {
         group_put(list);
 }
 
+/* Whether a distance takes one byte or two nobody can guess: no branch asks.
+ * Room for five bytes is there. */
+static inline uint8_t *gap_put(uint8_t *at, uint32_t gap) {
+    if (GRB_UNLIKELY(gap >= 1u << 14)) return grb_varint_put(at, gap);
+    uint32_t two = gap >= 1u << 7;
+    uint16_t word = (uint16_t)((gap & 0x7f) | two << 7 | gap >> 7 << 8);
+    memcpy(at, &word, sizeof word);
+    return at + 1 + two;
+}
+
 /* Frequencies and positions of `n` postings of the open block; how many
  * positions. */
 static uint64_t positions_add(grb_list *list, const uint32_t *freqs,
@@ -107,7 +117,7 @@ static uint64_t positions_add(grb_list *list, const uint32_t *freqs,
     list->term_total += total;
     if (!grb_buf_reserve(buf, (size_t)total * 5)) return total;
     uint8_t *at = buf->bytes + buf->size;
-    for (uint64_t i = 0; i < total; i++) at = grb_varint_put(at, gaps[i]);
+    for (uint64_t i = 0; i < total; i++) at = gap_put(at, gaps[i]);
     buf->size = (size_t)(at - buf->bytes);
     return total;
 }
@@ -156,7 +166,7 @@ void grb_list_end(grb_list *list, uint64_t *place_base, grb_buf *payload) {
                   grb_segout_at(list->out) - list->list_at, place_base,
                   payload);
     } else if (list->df == 1 && list->term_total == 1) {
-            grb_buf_varint(payload, (uint64_t)1 << 2 | GRB_FORM_INLINE);
+        grb_buf_varint(payload, (uint64_t)1 << 2 | GRB_FORM_INLINE);
         grb_buf_varint(payload, list->docs[0]);
         grb_buf_put(payload, list->position_bytes.bytes,
                     list->position_bytes.size);

@@ -430,6 +430,16 @@ done:
     return status;
 }
 
+static const uint8_t *gap_get(const uint8_t *at, const uint8_t *end,
+                              uint32_t *out) {
+    *out = 0;
+    for (uint32_t shift = 0; at < end && shift <= 28; shift += 7) {
+        *out |= (uint32_t)(*at & 0x7f) << shift;
+        if (*at++ < 0x80) return at;
+    }
+    return NULL;
+}
+
 /* Decodes the positions of postings with these frequencies; NULL: corrupt. */
 static const uint8_t *gaps_decode(const uint8_t *at, const uint8_t *end,
                                   const uint32_t *freqs, uint32_t count,
@@ -437,18 +447,16 @@ static const uint8_t *gaps_decode(const uint8_t *at, const uint8_t *end,
     for (uint32_t i = 0; i < count; i++) {
         uint64_t position = 0;
         for (uint32_t k = freqs[i]; k; k--) {
-            if (at == end) return NULL;
-            uint32_t gap = *at++;
-            if (gap >= 0x80) {
-                gap &= 0x7f;
-                for (uint32_t shift = 7;; shift += 7) {
-                    if (at == end || shift > 28) return NULL;
-                    gap |= (uint32_t)(*at & 0x7f) << shift;
-                    if (*at++ < 0x80) break;
-                }
+            if (end - at >= 2 && (at[0] & at[1]) < 0x80) {
+                /* One byte or two: no branch asks which. */
+                uint32_t two = at[0] >> 7;
+                *out = (at[0] & 0x7fu) | (at[1] & (0u - two)) << 7;
+                at += 1 + two;
+            } else {
+                at = gap_get(at, end, out);
+                if (!at) return NULL;
             }
-            position += gap;
-            *out++ = gap;
+            position += *out++;
         }
         if (position >> 31) return NULL;
     }
@@ -492,9 +500,8 @@ done:
 
 /* ---- open ---- */
 
-static const grb_postings_ops cursor_ops = {cursor_next, cursor_shallow,
-                                            cursor_freqs, cursor_positions,
-                                            cursor_gaps};
+static const grb_postings_ops cursor_ops = {
+    cursor_next, cursor_shallow, cursor_freqs, cursor_positions, cursor_gaps};
 
 grebe_status grb_segfile_postings_open(grb_segment *s, const grb_bounds *b,
                                        const grb_term *term, int wanted,
