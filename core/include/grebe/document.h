@@ -59,13 +59,11 @@ GREBE_API grebe_status grebe_document_add_bool(grebe_document *document,
                                                uint32_t field, int value,
                                                grebe_error *err);
 GREBE_API grebe_status grebe_document_add_datetime(grebe_document *document,
-                                                   uint32_t field,
-                                                   int64_t ms,
+                                                   uint32_t field, int64_t ms,
                                                    grebe_error *err);
 GREBE_API grebe_status grebe_document_add_bytes(grebe_document *document,
                                                 uint32_t field,
-                                                const void *bytes,
-                                                size_t size,
+                                                const void *bytes, size_t size,
                                                 grebe_error *err);
 
 /* Number of values held (nulls not counted). */

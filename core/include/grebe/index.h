@@ -24,7 +24,7 @@ typedef enum grebe_durability {
     GREBE_DURABILITY_NONE = 1  /* the same format and order, without syncs */
 } grebe_durability;
 typedef enum grebe_store_kind {
-    GREBE_STORE_MMAP = 0, /* the default; an I/O error ends the process */
+    GREBE_STORE_MMAP = 0,  /* the default; an I/O error ends the process */
     GREBE_STORE_PREAD = 1, /* where the medium may fail */
     GREBE_STORE_RAM = 2    /* log and files in memory, for tests of these */
 } grebe_store_kind;
@@ -45,11 +45,11 @@ typedef struct grebe_open_options {
     grebe_store_kind store;
     grebe_verify verify;
     grebe_merging merging;
-    int add_fields;         /* append fields that the stored schema lacks */
-    int deterministic;      /* same calls, same bytes of segments and state */
-    uint64_t memory_max;    /* bytes of growing segment; 0: 32 MiB */
-    uint64_t docs_max;      /* documents of growing segment; 0: 262,144 */
-    uint64_t first_epoch;   /* for tests of the edges; 0: 1 */
+    int add_fields;       /* append fields that the stored schema lacks */
+    int deterministic;    /* same calls, same bytes of segments and state */
+    uint64_t memory_max;  /* bytes of growing segment; 0: 32 MiB */
+    uint64_t docs_max;    /* documents of growing segment; 0: 262,144 */
+    uint64_t first_epoch; /* for tests of the edges; 0: 1 */
     const grebe_allocator *allocator; /* NULL: malloc; borrowed, must outlive
                                          every handle made with it */
 } grebe_open_options;
@@ -60,37 +60,37 @@ typedef struct grebe_commit_info {
     uint64_t generation; /* of the root on disk; 0 in memory */
     uint64_t added;      /* documents since the commit before */
     uint64_t deleted;
-    uint64_t bytes;      /* written by this commit */
-    uint64_t syncs;      /* device syncs of this commit */
+    uint64_t bytes; /* written by this commit */
+    uint64_t syncs; /* device syncs of this commit */
     uint64_t ns;
-    uint64_t segments;   /* in the view after it */
-    int changed;         /* 0: there was nothing to commit */
+    uint64_t segments; /* in the view after it */
+    int changed;       /* 0: there was nothing to commit */
 } grebe_commit_info;
 
 /* Counters since the index was opened, and its present size. */
 typedef struct grebe_index_stats {
-    uint64_t docs;             /* live, at the last commit */
-    uint64_t docs_deleted;     /* dead but not yet merged away */
+    uint64_t docs;         /* live, at the last commit */
+    uint64_t docs_deleted; /* dead but not yet merged away */
     uint64_t segments;
     uint64_t memory_segments;
     uint64_t commit_number;
-    uint64_t pending;          /* adds and deletes since the last commit */
+    uint64_t pending; /* adds and deletes since the last commit */
     uint64_t adds;
     uint64_t deletes;
     uint64_t soft_commits;
     uint64_t hard_commits;
     uint64_t freezes;
     uint64_t merges;
-    uint64_t failures;         /* of freeze, merge and pre-writing */
+    uint64_t failures; /* of freeze, merge and pre-writing */
     uint64_t syncs;
     uint64_t bytes_written;
-    uint64_t bytes_indexed;    /* text taken in */
+    uint64_t bytes_indexed; /* text taken in */
     uint64_t tokens;
-    uint64_t terms_skipped;    /* longer than GREBE_TERM_SIZE_MAX */
+    uint64_t terms_skipped; /* longer than GREBE_TERM_SIZE_MAX */
     uint64_t searches;
-    uint64_t blocks_decoded;   /* posting blocks */
-    uint64_t stored_blocks;    /* stored-field blocks read */
-    uint64_t memory_bytes;     /* held by memory segments */
+    uint64_t blocks_decoded; /* posting blocks */
+    uint64_t stored_blocks;  /* stored-field blocks read */
+    uint64_t memory_bytes;   /* held by memory segments */
     uint64_t analyse_ns;
     uint64_t append_ns;
     uint64_t soft_commit_ns;
@@ -106,8 +106,7 @@ typedef struct grebe_index_stats {
  * each difference named) unless `add_fields`. `options` may be NULL.
  * NOT_FOUND: neither index nor schema, or mode READ without an index. LOCKED
  * with `pid`: another writer. CORRUPT, VERSION, STORAGE, READ_ONLY, MEMORY. */
-GREBE_API grebe_status grebe_index_open(const char *path,
-                                        grebe_schema *schema,
+GREBE_API grebe_status grebe_index_open(const char *path, grebe_schema *schema,
                                         const grebe_open_options *options,
                                         grebe_index **out, grebe_error *err);
 
@@ -220,13 +219,11 @@ GREBE_API grebe_status grebe_index_restore(grebe_index *index,
 /* A new, independent index in memory with the last commit's content; shares
  * data, never writes the parent's folder. O(segments). */
 GREBE_API grebe_status grebe_index_branch(grebe_index *index,
-                                          grebe_index **out,
-                                          grebe_error *err);
+                                          grebe_index **out, grebe_error *err);
 
 /* Merges all segments into one and drops dead documents; seen with the next
  * commit, durable with the next hard one. */
-GREBE_API grebe_status grebe_index_merge(grebe_index *index,
-                                         grebe_error *err);
+GREBE_API grebe_status grebe_index_merge(grebe_index *index, grebe_error *err);
 
 /* Reads the newest live document with this key, uncommitted work included,
  * into `document` (cleared first; made for this index). `found` gets 0 or 1.
@@ -271,8 +268,8 @@ typedef grebe_status (*grebe_token_visit)(void *context,
 /* Runs the analyzer of `field` over `text` and hands each token to `visit`,
  * which stops the run by returning anything but GREBE_OK (passed on). */
 GREBE_API grebe_status grebe_index_analyze(grebe_index *index,
-                                           const char *field,
-                                           const char *text, size_t size,
+                                           const char *field, const char *text,
+                                           size_t size,
                                            grebe_token_visit visit,
                                            void *context, grebe_error *err);
 
@@ -282,12 +279,11 @@ typedef grebe_status (*grebe_term_visit)(void *context, const char *bytes,
 /* Lists the terms of a text or keyword field that begin with `prefix` (may be
  * NULL) in byte order with the number of documents holding each, dead ones
  * included; at most `limit` (0: all). */
-GREBE_API grebe_status grebe_index_terms(grebe_index *index,
-                                         const char *field,
+GREBE_API grebe_status grebe_index_terms(grebe_index *index, const char *field,
                                          const char *prefix, size_t size,
                                          uint64_t limit,
-                                         grebe_term_visit visit,
-                                         void *context, grebe_error *err);
+                                         grebe_term_visit visit, void *context,
+                                         grebe_error *err);
 
 typedef void (*grebe_line_visit)(void *context, const char *line);
 

@@ -48,8 +48,7 @@ GREBE_API grebe_status grebe_query_match(const char *field, const char *text,
  * GREBE_PHRASE_TERMS_MAX terms. MEMORY. */
 GREBE_API grebe_status grebe_query_phrase(const char *field, const char *text,
                                           size_t size, uint32_t slop,
-                                          grebe_query **out,
-                                          grebe_error *err);
+                                          grebe_query **out, grebe_error *err);
 
 /* A term of a phrase of exact terms; several with the same position are
  * alternatives. */
@@ -61,14 +60,15 @@ typedef struct grebe_phrase_term {
 
 /* A phrase of exact terms; nothing is analysed. Positions never fall. LIMIT
  * above GREBE_PHRASE_TERMS_MAX. ARGUMENT for falling positions. MEMORY. */
-GREBE_API grebe_status grebe_query_phrase_terms(
-    const char *field, const grebe_phrase_term *terms, size_t count,
-    uint32_t slop, grebe_query **out, grebe_error *err);
+GREBE_API grebe_status grebe_query_phrase_terms(const char *field,
+                                                const grebe_phrase_term *terms,
+                                                size_t count, uint32_t slop,
+                                                grebe_query **out,
+                                                grebe_error *err);
 
 /* Documents with a term that begins with these bytes; constant score 1. */
-GREBE_API grebe_status grebe_query_prefix(const char *field,
-                                          const char *bytes, size_t size,
-                                          grebe_query **out,
+GREBE_API grebe_status grebe_query_prefix(const char *field, const char *bytes,
+                                          size_t size, grebe_query **out,
                                           grebe_error *err);
 
 /* Bounds of a range; a NULL bound is open. */
@@ -86,8 +86,7 @@ GREBE_API grebe_status grebe_query_range(const char *field,
                                          grebe_query **out, grebe_error *err);
 
 /* Documents with any value in the field; constant score 1. */
-GREBE_API grebe_status grebe_query_exists(const char *field,
-                                          grebe_query **out,
+GREBE_API grebe_status grebe_query_exists(const char *field, grebe_query **out,
                                           grebe_error *err);
 
 typedef enum grebe_occur {
@@ -124,8 +123,7 @@ GREBE_API grebe_status grebe_query_constant(grebe_query *query, float score,
  * 0 <= tie <= 1. LIMIT. MEMORY. */
 GREBE_API grebe_status grebe_query_dismax(grebe_query *const *queries,
                                           size_t count, float tie,
-                                          grebe_query **out,
-                                          grebe_error *err);
+                                          grebe_query **out, grebe_error *err);
 
 /* A field to search in and its boost. */
 typedef struct grebe_query_field {
@@ -144,8 +142,9 @@ typedef struct grebe_parse_options {
  * `offset` (bytes) and a message with the line and a caret, also for unknown
  * fields (which names the nearest). Forgiving: never fails for its text where
  * words can be searched; without `fields` in a schema without indexed text
- * they cannot, and it is read strictly. `options` may be NULL. LIMIT above GREBE_QUERY_TEXT_MAX and so on. A blank
- * text is `none`; a lone negative clause means all but it. */
+ * they cannot, and it is read strictly. `options` may be NULL. LIMIT above
+ * GREBE_QUERY_TEXT_MAX and so on. A blank text is `none`; a lone negative
+ * clause means all but it. */
 GREBE_API grebe_status grebe_query_parse(const grebe_schema *schema,
                                          const char *text, size_t size,
                                          const grebe_parse_options *options,

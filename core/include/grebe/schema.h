@@ -27,12 +27,12 @@ typedef enum grebe_kind {
 } grebe_kind;
 
 enum {
-    GREBE_STORED = 1,   /* values are given back */
-    GREBE_INDEXED = 2,  /* can be searched */
-    GREBE_COLUMN = 4,   /* can be sorted by and counted in facets */
-    GREBE_MANY = 8,     /* several values a document, order kept */
+    GREBE_STORED = 1,  /* values are given back */
+    GREBE_INDEXED = 2, /* can be searched */
+    GREBE_COLUMN = 4,  /* can be sorted by and counted in facets */
+    GREBE_MANY = 8,    /* several values a document, order kept */
     GREBE_REQUIRED = 16,
-    GREBE_KEY = 32      /* the unique key: keyword or int, one a schema */
+    GREBE_KEY = 32 /* the unique key: keyword or int, one a schema */
 };
 
 /* A value of any kind. TEXT, KEYWORD and BYTES point at `size` bytes that the

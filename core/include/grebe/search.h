@@ -29,13 +29,13 @@ typedef enum grebe_facet_sort {
 /* Counts of a column's values among all matches. */
 typedef struct grebe_facet_request {
     const char *field;
-    uint64_t limit;      /* 0: 10; GREBE_LIMIT_ALL: all */
+    uint64_t limit; /* 0: 10; GREBE_LIMIT_ALL: all */
     uint64_t offset;
-    uint64_t mincount;   /* least count listed; 0: 1 */
+    uint64_t mincount; /* least count listed; 0: 1 */
     grebe_facet_sort sort;
-    const char *prefix;  /* NULL: all values */
+    const char *prefix; /* NULL: all values */
     size_t prefix_size;
-    int missing;         /* nonzero: count documents without a value too */
+    int missing; /* nonzero: count documents without a value too */
 } grebe_facet_request;
 
 typedef enum grebe_encoder {
@@ -56,13 +56,13 @@ typedef struct grebe_highlight_request {
 /* What to search for; zero everywhere is all documents, best ten. All
  * pointers are borrowed for the call. */
 typedef struct grebe_search_request {
-    const grebe_query *query;      /* NULL: all documents */
+    const grebe_query *query;          /* NULL: all documents */
     const grebe_query *const *filters; /* all must match; do not score */
     size_t filter_count;
-    const char *sort;   /* "year desc missing first, title"; NULL: score */
-    uint64_t limit;     /* 0: none, only counts; GREBE_LIMIT_ALL */
+    const char *sort; /* "year desc missing first, title"; NULL: score */
+    uint64_t limit;   /* 0: none, only counts; GREBE_LIMIT_ALL */
     uint64_t offset;
-    const char *after;  /* cursor of the page before */
+    const char *after; /* cursor of the page before */
     const grebe_facet_request *facets;
     size_t facet_count;
     const grebe_highlight_request *highlights;
@@ -77,8 +77,7 @@ typedef struct grebe_search_request {
 /* A searcher on the last commit; `since` waits for nothing: CONFLICT if that
  * commit number is not yet visible (0: any). In READ mode it looks for a
  * newer hard commit first. Wait-free. */
-GREBE_API grebe_status grebe_index_searcher(grebe_index *index,
-                                            uint64_t since,
+GREBE_API grebe_status grebe_index_searcher(grebe_index *index, uint64_t since,
                                             grebe_searcher **out,
                                             grebe_error *err);
 
@@ -114,22 +113,20 @@ GREBE_API grebe_status grebe_searcher_search(
 /* grebe_index_searcher, search and release in one call. */
 GREBE_API grebe_status grebe_index_search(grebe_index *index,
                                           const grebe_search_request *request,
-                                          grebe_hits **out,
-                                          grebe_error *err);
+                                          grebe_hits **out, grebe_error *err);
 
 /* As grebe_index_get on what the searcher sees. */
 GREBE_API grebe_status grebe_searcher_get(grebe_searcher *searcher,
                                           const grebe_value *key,
-                                          grebe_document *document,
-                                          int *found, grebe_error *err);
+                                          grebe_document *document, int *found,
+                                          grebe_error *err);
 
 /* Says in words how the score of the document with this key comes about, into
  * `buffer` (NUL-terminated); `size_needed` (may be NULL) gets the whole
  * length. MISSING_KEY. */
 GREBE_API grebe_status grebe_searcher_explain(
-    grebe_searcher *searcher, const grebe_query *query,
-    const grebe_value *key, char *buffer, size_t size, size_t *size_needed,
-    grebe_error *err);
+    grebe_searcher *searcher, const grebe_query *query, const grebe_value *key,
+    char *buffer, size_t size, size_t *size_needed, grebe_error *err);
 
 typedef grebe_status (*grebe_document_visit)(void *context,
                                              const grebe_document *document);
@@ -171,16 +168,15 @@ GREBE_API grebe_status grebe_hits_document(const grebe_hits *hits, uint64_t i,
 
 /* Number of passages of hit i in highlight request `request`, and the j-th;
  * borrowed from the hits. */
-GREBE_API uint32_t grebe_hits_passage_count(const grebe_hits *hits,
-                                            uint64_t i, size_t request);
+GREBE_API uint32_t grebe_hits_passage_count(const grebe_hits *hits, uint64_t i,
+                                            size_t request);
 GREBE_API const char *grebe_hits_passage(const grebe_hits *hits, uint64_t i,
                                          size_t request, uint32_t j,
                                          size_t *size);
 
 /* Values listed by facet request `facet`: how many, the i-th with its count
  * (borrowed from the hits), and the documents without a value. */
-GREBE_API uint64_t grebe_hits_facet_size(const grebe_hits *hits,
-                                         size_t facet);
+GREBE_API uint64_t grebe_hits_facet_size(const grebe_hits *hits, size_t facet);
 GREBE_API grebe_status grebe_hits_facet(const grebe_hits *hits, size_t facet,
                                         uint64_t i, grebe_value *value,
                                         uint64_t *count, grebe_error *err);
@@ -198,8 +194,7 @@ GREBE_API grebe_hits *grebe_hits_acquire(grebe_hits *hits);
 GREBE_API void grebe_hits_release(grebe_hits *hits);
 
 /* A flag that another thread may set to end searches. */
-GREBE_API grebe_status grebe_cancel_new(grebe_cancel **out,
-                                        grebe_error *err);
+GREBE_API grebe_status grebe_cancel_new(grebe_cancel **out, grebe_error *err);
 GREBE_API void grebe_cancel_set(grebe_cancel *cancel);
 GREBE_API void grebe_cancel_clear(grebe_cancel *cancel);
 GREBE_API int grebe_cancel_is_set(const grebe_cancel *cancel);

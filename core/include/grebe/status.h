@@ -47,8 +47,7 @@ extern "C" {
       "bytes of an index file are damaged")                                   \
     X(VERSION, 11, "version", "VersionError",                                 \
       "the index was written by a newer, incompatible format")                \
-    X(LOCKED, 12, "locked", "LockedError",                                    \
-      "another writer holds the folder")                                      \
+    X(LOCKED, 12, "locked", "LockedError", "another writer holds the folder") \
     X(READ_ONLY, 13, "read_only", "ReadOnlyError",                            \
       "the index was opened for reading")                                     \
     X(CONFLICT, 14, "conflict", "ConflictError",                              \
@@ -60,8 +59,7 @@ extern "C" {
       "an earlier write or sync failed; reopen the index")                    \
     X(FORKED, 18, "forked", "ForkedError",                                    \
       "the handle belongs to the parent of this forked process")              \
-    X(LIMIT, 19, "limit", "LimitError",                                       \
-      "a size or count is above its limit")                                   \
+    X(LIMIT, 19, "limit", "LimitError", "a size or count is above its limit") \
     X(DEADLINE, 20, "deadline", "DeadlineError",                              \
       "the time given to the search has passed")                              \
     X(CANCELLED, 21, "cancelled", "CancelledError",                           \
@@ -85,8 +83,8 @@ typedef enum grebe_status {
  * (CORRUPT, STORAGE), GREBE_NO_OFFSET if there is none. */
 typedef struct grebe_error {
     grebe_status status;
-    int os_error;   /* errno of a STORAGE error, else 0 */
-    int64_t pid;    /* owner of the lock of a LOCKED error, else 0 */
+    int os_error; /* errno of a STORAGE error, else 0 */
+    int64_t pid;  /* owner of the lock of a LOCKED error, else 0 */
     uint64_t offset;
     char message[GREBE_ERROR_MESSAGE_SIZE];
     char field[GREBE_ERROR_NAME_SIZE];

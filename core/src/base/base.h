@@ -17,16 +17,16 @@
 #define GRB_MAX(a, b) ((a) > (b) ? (a) : (b))
 
 #define GRB_NO_DOC UINT32_MAX
-#define GRB_WINDOW 4096u       /* documents of an evaluation window */
-#define GRB_WINDOW_WORDS 64u   /* 64-bit words of its bitmap */
-#define GRB_BLOCK 256u         /* postings of a full block */
+#define GRB_WINDOW 4096u     /* documents of an evaluation window */
+#define GRB_WINDOW_WORDS 64u /* 64-bit words of its bitmap */
+#define GRB_BLOCK 256u       /* postings of a full block */
 
 /* The one control macro: go to `done` with the status of a failed call. The
  * function has `grebe_status status` and a label `done`. */
-#define GRB_TRY(call)                                                         \
-    do {                                                                      \
-        status = (call);                                                      \
-        if (GRB_UNLIKELY(status != GREBE_OK)) goto done;                      \
+#define GRB_TRY(call)                                    \
+    do {                                                 \
+        status = (call);                                 \
+        if (GRB_UNLIKELY(status != GREBE_OK)) goto done; \
     } while (0)
 
 /* ---- errors (base/error.c) ---- */
@@ -50,7 +50,7 @@ void grb_error_key(grebe_error *err, const char *key, size_t size);
 /* ---- allocation (base/alloc.c): the only caller of malloc ---- */
 
 extern const grebe_allocator grb_allocator_malloc;
-void *grb_alloc(const grebe_allocator *a, size_t size);  /* NULL on failure */
+void *grb_alloc(const grebe_allocator *a, size_t size); /* NULL on failure */
 void *grb_alloc_zero(const grebe_allocator *a, size_t size);
 void *grb_resize(const grebe_allocator *a, void *block, size_t old_size,
                  size_t new_size);
@@ -102,7 +102,7 @@ void grb_buf_u8(grb_buf *buf, uint8_t v);
 void grb_buf_u16(grb_buf *buf, uint16_t v); /* little endian */
 void grb_buf_u32(grb_buf *buf, uint32_t v);
 void grb_buf_u64(grb_buf *buf, uint64_t v);
-void grb_buf_varint(grb_buf *buf, uint64_t v); /* LEB128 */
+void grb_buf_varint(grb_buf *buf, uint64_t v);                    /* LEB128 */
 void grb_buf_bytes(grb_buf *buf, const void *bytes, size_t size); /* varint
                                                         length, then bytes */
 void grb_buf_printf(grb_buf *buf, const char *format, ...)
@@ -147,8 +147,12 @@ static inline const uint8_t *grb_varint_get32(const uint8_t *at,
     *out = v;
     return at;
 }
-static inline int grb_ctz64(uint64_t w) { return __builtin_ctzll(w); }
-static inline int grb_clz64(uint64_t w) { return __builtin_clzll(w); }
+static inline int grb_ctz64(uint64_t w) {
+    return __builtin_ctzll(w);
+}
+static inline int grb_clz64(uint64_t w) {
+    return __builtin_clzll(w);
+}
 static inline uint32_t grb_popcount64(uint64_t w) {
     return (uint32_t)__builtin_popcountll(w);
 }
@@ -165,7 +169,8 @@ static inline void grb_bit_clear(uint64_t *words, uint32_t i) {
 uint64_t grb_hash(const void *bytes, size_t size, uint64_t seed); /* XXH3 */
 uint64_t grb_random(void); /* unpredictable, for seeds and uuids */
 
-/* True if the bytes are strict UTF-8; else `bad_at` gets the first bad byte. */
+/* True if the bytes are strict UTF-8; else `bad_at` gets the first bad byte.
+ */
 bool grb_utf8_valid(const char *bytes, size_t size, size_t *bad_at);
 /* Decodes one code point of valid UTF-8; returns its length in bytes. */
 uint32_t grb_utf8_decode(const char *bytes, uint32_t *code_point);

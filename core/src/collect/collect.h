@@ -111,8 +111,7 @@ grebe_status grb_top_list(grb_top *t, const grb_match_list *l,
 /* The score that no longer enters a full page; GRB_FLOOR_NONE before. */
 float grb_top_floor(const grb_top *t);
 /* Puts the places in order: score falling, then insertion order. */
-grebe_status grb_top_finish(grb_top *t, grb_budget *budget,
-                            grebe_error *err);
+grebe_status grb_top_finish(grb_top *t, grb_budget *budget, grebe_error *err);
 
 /* ---- the best by columns (collect/ranked.c, collect/items.c) ---- */
 
@@ -179,6 +178,7 @@ typedef struct grb_ranked {
     const grb_leaf *leaf;
     uint32_t after_doc;
     bool bounded; /* `bound`: the first key of the worst kept */
+    bool heaped;  /* `pool` is a heap */
     grb_sort_cell bound;
     grb_ranked_source sources[GRB_SORT_KEYS_MAX];
 } grb_ranked;

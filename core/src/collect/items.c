@@ -131,8 +131,11 @@ static grebe_status items_merge(grb_items *items, char **other,
                                 grb_budget *budget, grebe_error *err) {
     grebe_status status = GREBE_OK;
     size_t stride = items->stride, count = items->count, done = 0;
-    for (size_t at = 0; at < count; at += ITEMS_RUN)
-        run_sort(items, at, GRB_MIN(at + ITEMS_RUN, count));
+    for (size_t at = 0; at < count; at += ITEMS_RUN) {
+        size_t end = GRB_MIN(at + ITEMS_RUN, count);
+        GRB_TRY(grb_budget_poll(budget, &done, end - at, err));
+        run_sort(items, at, end);
+    }
     for (size_t run = ITEMS_RUN; run < count; run *= 2) {
         for (size_t at = 0; at < count; at += 2 * run) {
             size_t end = GRB_MIN(at + 2 * run, count);

@@ -226,16 +226,23 @@ static bool item_after(const grb_ranked *r, const grb_item *item) {
     return item->doc >= r->after_doc;
 }
 
+/* What of the first key can still enter a full pool. */
+static void pool_bound(grb_ranked *r) {
+    r->bounded = r->plan->count > 0;
+    if (!r->bounded) return;
+    /* The bound of the leaves before may be the tighter one. */
+    const grb_sort_cell *worst = &grb_items_at(&r->pool, 0)->cells[0];
+    if (!r->plan->keyword || r->merged.count < r->keep ||
+        cell_compare(worst, &r->bound) < 0)
+        r->bound = *worst;
+}
+
+/* The pool becomes a heap when it first has one too many: where all are kept
+ * it never does. */
 static grebe_status pool_push(grb_ranked *r, const grb_item *item,
                               grebe_error *err) {
     grb_items *pool = &r->pool;
-    if (pool->count == r->keep) {
-        r->more = true;
-        if (grb_item_compare(r->plan, item, grb_items_at(pool, 0), false) > 0)
-            return GREBE_OK;
-        grb_item_copy(grb_items_at(pool, 0), item, pool->stride);
-        grb_items_sift(pool, 0);
-    } else {
+    if (pool->count < r->keep) {
         if (pool->count == pool->capacity) {
             size_t more = GRB_MAX(pool->capacity * 2, 16);
             grebe_status status =
@@ -243,17 +250,16 @@ static grebe_status pool_push(grb_ranked *r, const grb_item *item,
             if (status != GREBE_OK) return status;
         }
         grb_item_copy(grb_items_at(pool, pool->count++), item, pool->stride);
-        if (pool->count < r->keep) return GREBE_OK;
-        grb_items_heapify(pool);
+        return GREBE_OK;
     }
-    r->bounded = r->plan->count > 0;
-    if (r->bounded) {
-        /* The bound of the leaves before may be the tighter one. */
-        const grb_sort_cell *worst = &grb_items_at(pool, 0)->cells[0];
-        if (!r->plan->keyword || r->merged.count < r->keep ||
-            cell_compare(worst, &r->bound) < 0)
-            r->bound = *worst;
+    r->more = true;
+    if (!r->heaped) grb_items_heapify(pool);
+    r->heaped = true;
+    if (grb_item_compare(r->plan, item, grb_items_at(pool, 0), false) < 0) {
+        grb_item_copy(grb_items_at(pool, 0), item, pool->stride);
+        grb_items_sift(pool, 0);
     }
+    pool_bound(r);
     return GREBE_OK;
 }
 
@@ -370,9 +376,13 @@ done:
 static grebe_status pool_resolve(grb_ranked *r, uint32_t i, grebe_error *err) {
     const grb_sort_cell *before = NULL;
     uint32_t before_ord = 0;
+    size_t done = 0;
     grb_column *column = r->sources[i].column;
     for (size_t at = 0; at < r->pool.count; at++) {
         grb_sort_cell *cell = &grb_items_at(&r->pool, at)->cells[i];
+        grebe_status status =
+            grb_budget_poll(&r->context->budget, &done, 1, err);
+        if (status != GREBE_OK) return status;
         if (cell->state != GRB_CELL_VALUE) continue;
         uint32_t ord = cell->size;
         if (before && before_ord == ord) {
@@ -381,8 +391,7 @@ static grebe_status pool_resolve(grb_ranked *r, uint32_t i, grebe_error *err) {
         } else {
             const uint8_t *bytes;
             uint32_t size;
-            grebe_status status =
-                column->ord_bytes(column, ord, &bytes, &size, err);
+            status = column->ord_bytes(column, ord, &bytes, &size, err);
             if (status != GREBE_OK) return status;
             cell->bytes = grb_arena_copy(
                 &r->bytes, size ? (const void *)bytes : "", size ? size : 1);
@@ -401,8 +410,10 @@ static grebe_status pool_merge(grb_ranked *r, grebe_error *err) {
     if (r->merged.count + r->pool.count > count) r->more = true;
     grebe_status status = grb_items_reserve(&r->spare, count, err);
     if (status != GREBE_OK) return status;
-    size_t a = 0, b = 0;
+    size_t a = 0, b = 0, done = 0;
     for (size_t i = 0; i < count; i++) {
+        status = grb_budget_poll(&r->context->budget, &done, 1, err);
+        if (status != GREBE_OK) return status;
         bool old = b == r->pool.count;
         if (!old && a < r->merged.count)
             old = grb_item_compare(r->plan, grb_items_at(&r->merged, a),
@@ -423,7 +434,7 @@ static grebe_status pool_merge(grb_ranked *r, grebe_error *err) {
 /* Ends a leaf of a plan with keywords. */
 static grebe_status leaf_close(grb_ranked *r, grebe_error *err) {
     grebe_status status = GREBE_OK;
-    r->bounded = false;
+    r->bounded = r->heaped = false;
     if (r->pool.count == 0) return GREBE_OK;
     GRB_TRY(grb_items_sort(&r->pool, &r->context->budget, err));
     for (uint32_t i = 0; i < r->plan->count; i++)

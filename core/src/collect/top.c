@@ -256,8 +256,11 @@ static grebe_status top_merge(grb_top *t, grb_place *other, grb_budget *budget,
     grebe_status status = GREBE_OK;
     grb_place *from = t->items, *to = other;
     size_t done = 0;
-    for (size_t at = 0; at < t->count; at += TOP_RUN)
-        run_sort(from + at, GRB_MIN(TOP_RUN, t->count - at));
+    for (size_t at = 0; at < t->count; at += TOP_RUN) {
+        size_t count = GRB_MIN(TOP_RUN, t->count - at);
+        GRB_TRY(grb_budget_poll(budget, &done, count, err));
+        run_sort(from + at, count);
+    }
     for (size_t run = TOP_RUN; run < t->count; run *= 2) {
         for (size_t at = 0; at < t->count; at += 2 * run) {
             size_t end = GRB_MIN(2 * run, t->count - at);

@@ -21,7 +21,7 @@ typedef struct grb_state_segment {
 } grb_state_segment;
 
 typedef struct grb_state {
-    uint64_t number;        /* of the commit */
+    uint64_t number; /* of the commit */
     uint64_t next_sequence;
     bool unique;
     grebe_schema *schema;
@@ -52,8 +52,8 @@ typedef struct grb_replay {
     void *context;
     grebe_status (*add)(void *context, grb_cursor *doc, bool overwrite,
                         grebe_error *err);
-    grebe_status (*delete_key)(void *context, const uint8_t *key,
-                               size_t size, grebe_error *err);
+    grebe_status (*delete_key)(void *context, const uint8_t *key, size_t size,
+                               grebe_error *err);
     grebe_status (*delete_docs)(void *context, const grb_address *docs,
                                 size_t count, grebe_error *err);
     grebe_status (*wipe)(void *context, grebe_error *err);

@@ -12,24 +12,24 @@ typedef struct grb_field {
     uint32_t id;
     grebe_kind kind;
     uint32_t flags;
-    char *analyzer_name;      /* NULL unless TEXT */
-    const void *analyzer;     /* resolved grb_analyzer, see analysis.h */
+    char *analyzer_name;  /* NULL unless TEXT */
+    const void *analyzer; /* resolved grb_analyzer, see analysis.h */
     bool has_default;
     grebe_value default_value; /* bytes owned by the schema */
-    uint32_t next_completed; /* the next field with a default or required */
+    uint32_t next_completed;   /* the next field with a default or required */
 } grb_field;
 
 struct grebe_schema {
     _Atomic uint64_t refs;
     const grebe_allocator *allocator;
     _Atomic bool frozen;
-    bool all_stored;          /* every field has GREBE_STORED */
+    bool all_stored; /* every field has GREBE_STORED */
     /* The chain of fields with a default or required: see _complete. */
     uint32_t first_completed, last_completed; /* GREBE_NO_FIELD: none */
     uint32_t field_count, field_capacity;
     grb_field *fields;
-    uint32_t key;             /* GREBE_NO_FIELD */
-    uint32_t *slots;          /* open addressing: field id + 1, 0 free */
+    uint32_t key;    /* GREBE_NO_FIELD */
+    uint32_t *slots; /* open addressing: field id + 1, 0 free */
     uint32_t slot_mask;
 };
 
@@ -63,7 +63,8 @@ bool grb_value_equal(const grebe_value *a, const grebe_value *b);
 bool grb_date_parse(const char *text, size_t size, int64_t *ms);
 /* How long a date of the query goes on after its first millisecond: one
  * without a time is the whole day (midnight by accident has lost many a last
- * day), any other an instant. `size` is that of a text grb_date_parse reads. */
+ * day), any other an instant. `size` is that of a text grb_date_parse reads.
+ */
 static inline int64_t grb_date_rest(size_t size) {
     return size == 10 ? 86399999 : 0;
 }
@@ -90,16 +91,16 @@ void grb_schema_freeze(grebe_schema *schema);
  * lines around grb_analyzer_find. SCHEMA names an analyzer that is not
  * there. */
 typedef const void *(*grb_analyzer_finder)(const char *name, size_t size);
-grebe_status grb_schema_resolve(grebe_schema *schema,
-                                grb_analyzer_finder find, grebe_error *err);
+grebe_status grb_schema_resolve(grebe_schema *schema, grb_analyzer_finder find,
+                                grebe_error *err);
 
 /* Compares what is asked for with what is stored; SCHEMA names each
  * difference. Fields of `asked` that `stored` lacks: collected if
  * `add_fields`, else a difference. `merged` gets a schema (a new reference):
  * stored's fields in their places, new ones behind. */
-grebe_status grb_schema_merge(grebe_schema *stored,
-                              const grebe_schema *asked, bool add_fields,
-                              grebe_schema **merged, grebe_error *err);
+grebe_status grb_schema_merge(grebe_schema *stored, const grebe_schema *asked,
+                              bool add_fields, grebe_schema **merged,
+                              grebe_error *err);
 void grb_schema_encode(const grebe_schema *schema, grb_buf *out);
 grebe_status grb_schema_decode(const grebe_allocator *a, grb_cursor *in,
                                grebe_schema **out, grebe_error *err);
@@ -110,10 +111,10 @@ const char *grb_schema_nearest(const grebe_schema *schema, const char *name,
 /* An instance: text lies at `at` in the document's bytes. */
 typedef struct grb_instance {
     uint32_t field;
-    uint8_t kind;    /* grebe_kind; 0: explicit null */
-    uint32_t size;   /* of text */
-    uint64_t at;     /* text: offset into bytes */
-    int64_t number;  /* INT, DATETIME, BOOL; DOUBLE: its bits */
+    uint8_t kind;   /* grebe_kind; 0: explicit null */
+    uint32_t size;  /* of text */
+    uint64_t at;    /* text: offset into bytes */
+    int64_t number; /* INT, DATETIME, BOOL; DOUBLE: its bits */
 } grb_instance;
 
 /* Instances: `null_count` nulls, then the values as added, then
@@ -126,10 +127,10 @@ struct grebe_document {
     uint32_t count, capacity;
     uint32_t null_count, default_count;
     grb_buf bytes;
-    uint64_t size;          /* against GREBE_DOCUMENT_SIZE_MAX: text its
-                               bytes, every value at least 8 */
-    uint32_t *per_field;    /* values held by each field, schema-sized;
-                               GRB_FIELD_NULL for an explicit null */
+    uint64_t size;       /* against GREBE_DOCUMENT_SIZE_MAX: text its
+                            bytes, every value at least 8 */
+    uint32_t *per_field; /* values held by each field, schema-sized;
+                            GRB_FIELD_NULL for an explicit null */
     uint32_t fields_used;
 };
 #define GRB_FIELD_NULL UINT32_MAX

@@ -41,7 +41,7 @@ typedef struct grb_engine {
 
 struct grebe_index {
     _Atomic uint32_t calls; /* running on this handle, and the flags below */
-    uint32_t mark; /* of the process that opened it */
+    uint32_t mark;          /* of the process that opened it */
     grb_engine *engine;
     grb_writer *writer;               /* engine's, borrowed */
     grebe_container *container;       /* a reference; NULL: opened by itself */

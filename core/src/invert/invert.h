@@ -21,8 +21,8 @@ void grb_inverted_free(grb_inverted *inv);
  * MEMORY with field and key set; then `inv` holds nothing. `want_log`: also
  * the full record for the log. */
 grebe_status grb_inverted_build(grb_inverted *inv,
-                                const grebe_document *document,
-                                bool want_log, grebe_error *err);
+                                const grebe_document *document, bool want_log,
+                                grebe_error *err);
 
 /* The key (size 0 and bytes NULL without a key field). */
 const grb_key *grb_inverted_key(const grb_inverted *inv);
@@ -41,8 +41,7 @@ uint64_t grb_inverted_terms_skipped(const grb_inverted *inv);
 
 /* Makes a grb_key from a value (INT or KEYWORD). `scratch` has 8 bytes for
  * integer keys. */
-void grb_key_make(const grebe_value *value, uint8_t scratch[8],
-                  grb_key *out);
+void grb_key_make(const grebe_value *value, uint8_t scratch[8], grb_key *out);
 /* The value back from key bytes (text is borrowed). */
 void grb_key_value(grebe_kind kind, const uint8_t *bytes, uint32_t size,
                    grebe_value *out);

@@ -36,18 +36,18 @@ struct grebe_query {
     size_t size;           /* bytes of the allocation */
     const char *field;     /* NULL for all, none, bool, boost, ... */
     union {
-        grebe_value value;                 /* TERM */
+        grebe_value value; /* TERM */
         struct {
             const char *bytes;
             size_t size;
-            grebe_operator op;             /* MATCH */
-            uint32_t slop;                 /* PHRASE */
-        } text;                            /* MATCH, PHRASE, PREFIX */
+            grebe_operator op; /* MATCH */
+            uint32_t slop;     /* PHRASE */
+        } text;                /* MATCH, PHRASE, PREFIX */
         struct {
             const grebe_phrase_term *terms;
             size_t count;
             uint32_t slop;
-        } phrase;                          /* PHRASE_TERMS */
+        } phrase; /* PHRASE_TERMS */
         struct {
             grebe_value lower, upper;
             bool has_lower, has_upper, lower_open, upper_open;
@@ -55,13 +55,13 @@ struct grebe_query {
         struct {
             const grb_query_clause *clauses;
             size_t count;
-            uint32_t should_min;           /* BOOL */
-            float tie;                     /* DISMAX */
+            uint32_t should_min; /* BOOL */
+            float tie;           /* DISMAX */
         } list;
         struct {
             grebe_query *query;
             float by;
-        } wrap;                            /* BOOST, CONSTANT */
+        } wrap; /* BOOST, CONSTANT */
     } as;
 };
 
@@ -74,8 +74,8 @@ grebe_status grb_query_term(const char *field, const grebe_value *value,
 grebe_status grb_query_match(const char *field, const char *text, size_t size,
                              grebe_operator op, grebe_query **out,
                              grebe_error *err);
-grebe_status grb_query_phrase(const char *field, const char *text,
-                              size_t size, uint32_t slop, grebe_query **out,
+grebe_status grb_query_phrase(const char *field, const char *text, size_t size,
+                              uint32_t slop, grebe_query **out,
                               grebe_error *err);
 grebe_status grb_query_phrase_terms(const char *field,
                                     const grebe_phrase_term *terms,

@@ -97,8 +97,8 @@ typedef struct grb_postings_ops {
                                grebe_error *err);
     /* Last document and impacts of the block that next_block(min_doc) would
      * make current, without decoding it; kind and count may be unset. */
-    grebe_status (*shallow)(grb_postings *p, uint32_t min_doc,
-                            grb_block *out, grebe_error *err);
+    grebe_status (*shallow)(grb_postings *p, uint32_t min_doc, grb_block *out,
+                            grebe_error *err);
     /* Term frequencies of the current block, in the order of documents;
      * decoded at the first call. Field without frequencies: all 1. */
     grebe_status (*freqs)(grb_postings *p, const uint32_t **out,
@@ -121,8 +121,11 @@ struct grb_postings {
     grb_block block;
     uint64_t blocks_decoded;
 };
-enum { GRB_POSTINGS_DOCS = 0, GRB_POSTINGS_FREQS = 1,
-       GRB_POSTINGS_POSITIONS = 3 };
+enum {
+    GRB_POSTINGS_DOCS = 0,
+    GRB_POSTINGS_FREQS = 1,
+    GRB_POSTINGS_POSITIONS = 3
+};
 
 /* Terms of one field in byte order. */
 typedef struct grb_terms grb_terms;
@@ -140,13 +143,13 @@ struct grb_terms {
 /* A column: one window of 4,096 documents at a time. Numbers are ordered
  * int64 (doc.h), keywords are ordinals of the segment. */
 typedef struct grb_column_window {
-    uint32_t base, count;     /* documents base .. base + count - 1 */
-    bool any;                 /* false: no document of it has a value */
-    bool all;                 /* every document has one: ignore `present` */
-    const uint64_t *present;  /* 64 words */
-    const int64_t *values;    /* single: by doc - base; many: by offsets */
-    const uint32_t *offsets;  /* NULL: single; else count + 1 places */
-    int64_t min, max;         /* zone map; valid if any */
+    uint32_t base, count;    /* documents base .. base + count - 1 */
+    bool any;                /* false: no document of it has a value */
+    bool all;                /* every document has one: ignore `present` */
+    const uint64_t *present; /* 64 words */
+    const int64_t *values;   /* single: by doc - base; many: by offsets */
+    const uint32_t *offsets; /* NULL: single; else count + 1 places */
+    int64_t min, max;        /* zone map; valid if any */
 } grb_column_window;
 
 typedef struct grb_column grb_column;
@@ -218,8 +221,8 @@ struct grb_segment_ops {
     grebe_status (*key_newest)(grb_segment *s, const grb_bounds *b,
                                const grb_key *key, uint32_t *doc,
                                grebe_error *err);
-    grebe_status (*key_older)(grb_segment *s, uint32_t doc,
-                              uint32_t *older, grebe_error *err);
+    grebe_status (*key_older)(grb_segment *s, uint32_t doc, uint32_t *older,
+                              grebe_error *err);
     /* Key bytes of a document (size 0 and NULL without one); in memory of
      * the segment or of `arena`. */
     grebe_status (*key_bytes)(grb_segment *s, uint32_t doc, grb_arena *arena,

@@ -35,8 +35,7 @@ typedef struct grb_segfile_written {
 grebe_status grb_segfile_write(grb_directory *d, const char *name,
                                const grb_source *sources, size_t count,
                                const grb_segfile_options *options,
-                               grb_segfile_written *written,
-                               grebe_error *err);
+                               grb_segfile_written *written, grebe_error *err);
 
 /* Opens a segment: reads header and section table only. */
 grebe_status grb_segfile_open(grb_directory *d, const char *name,

@@ -189,9 +189,9 @@ static grebe_status docs_get(join *j, const grb_block *b, uint32_t *room,
 
 static grebe_status kept_room(join *j, size_t want) {
     if (want <= j->kept_room) return GREBE_OK;
-    uint32_t *kept = grb_resize(j->w->allocator, j->kept,
-                                j->kept_room * sizeof *kept,
-                                want * 2 * sizeof *kept);
+    uint32_t *kept =
+        grb_resize(j->w->allocator, j->kept, j->kept_room * sizeof *kept,
+                   want * 2 * sizeof *kept);
     if (!kept) return grb_error_memory(j->w->err, want * 2 * sizeof *kept);
     j->kept = kept;
     j->kept_room = want * 2;
@@ -251,9 +251,8 @@ static grebe_status positions_join(join *j, size_t s, grb_postings *p,
         uint64_t total = freqs[from];
         for (to = from + 1; to < count && total + freqs[to] <= PART_MAX; to++)
             total += freqs[to];
-        part piece = {.docs = docs + from,
-                      .freqs = freqs + from,
-                      .count = to - from};
+        part piece = {
+            .docs = docs + from, .freqs = freqs + from, .count = to - from};
         GRB_TRY(p->ops->gaps(p, from, to, &piece.gaps, &piece.gap_count, err));
         if (total != piece.gap_count)
             return grb_error(err, GREBE_INTERNAL,

@@ -18,10 +18,9 @@ typedef struct grb_directory_ops {
     void (*destroy)(grb_directory *d);
     /* create: fails if it exists; otherwise it must exist. */
     grebe_status (*file_open)(grb_directory *d, const char *name, bool create,
-                              bool writable, grb_file **out,
-                              grebe_error *err);
-    grebe_status (*file_read)(grb_file *f, uint64_t at, void *out,
-                              size_t size, size_t *got, grebe_error *err);
+                              bool writable, grb_file **out, grebe_error *err);
+    grebe_status (*file_read)(grb_file *f, uint64_t at, void *out, size_t size,
+                              size_t *got, grebe_error *err);
     grebe_status (*file_write)(grb_file *f, uint64_t at, const void *bytes,
                                size_t size, grebe_error *err);
     grebe_status (*file_size)(grb_file *f, uint64_t *size, grebe_error *err);
@@ -33,8 +32,8 @@ typedef struct grb_directory_ops {
                                 grb_region **out, grebe_error *err);
     grebe_status (*remove)(grb_directory *d, const char *name,
                            grebe_error *err);
-    grebe_status (*rename)(grb_directory *d, const char *from,
-                           const char *to, grebe_error *err);
+    grebe_status (*rename)(grb_directory *d, const char *from, const char *to,
+                           grebe_error *err);
     grebe_status (*list)(grb_directory *d,
                          void (*visit)(void *context, const char *name),
                          void *context, grebe_error *err);
@@ -52,10 +51,10 @@ typedef struct grb_directory_ops {
 struct grb_directory {
     const grb_directory_ops *ops;
     const grebe_allocator *allocator;
-    bool sync_off;            /* durability none: syncs do nothing */
-    _Atomic uint64_t syncs;   /* device syncs asked for (file and directory) */
+    bool sync_off;          /* durability none: syncs do nothing */
+    _Atomic uint64_t syncs; /* device syncs asked for (file and directory) */
     _Atomic uint64_t bytes_written;
-    char path[1024];          /* "" for ram */
+    char path[1024]; /* "" for ram */
 };
 struct grb_file {
     grb_directory *directory;
@@ -86,9 +85,8 @@ typedef struct grb_region_ops {
 
 /* Opens (creating the last path component if `create`) a folder. */
 grebe_status grb_directory_open_folder(const grebe_allocator *a,
-                                       const char *path,
-                                       grebe_store_kind kind, bool create,
-                                       grb_directory **out,
+                                       const char *path, grebe_store_kind kind,
+                                       bool create, grb_directory **out,
                                        grebe_error *err);
 grebe_status grb_directory_open_ram(const grebe_allocator *a,
                                     grb_directory **out, grebe_error *err);
