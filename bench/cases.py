@@ -224,13 +224,16 @@ class Import:
 
     def __init__(self, place):
         self.code = "import " + MODULES[place.engine]
+        # Installed modules have their bytecode; so shall one run from a tree.
+        self.env = dict(os.environ)
+        self.env.pop("PYTHONDONTWRITEBYTECODE", None)
 
     def block(self, n):
         bare, full = ([], []), ([], [])
         for _ in range(n):
             for code, (times, spent) in (("pass", bare), (self.code, full)):
                 c, t = children_cpu(), now()
-                subprocess.run([sys.executable, "-c", code], check=True)
+                subprocess.run([sys.executable, "-c", code], check=True, env=self.env)
                 times.append(now() - t)
                 spent.append(children_cpu() - c)
         series = {}
