@@ -1,6 +1,7 @@
 """Arguments of a search, queries as objects, terms and tokens."""
 
 import datetime as dt
+import time
 
 import grebe
 import pytest
@@ -338,3 +339,44 @@ def test_explain_says_the_score(books):
     assert f"{books.search('title:old', where='id:1')[0].score:.3f}"[:4] in text
     with books.searcher() as searcher:
         assert searcher.explain("1", Q.match("title", "old"))
+
+
+def test_a_day_is_the_whole_day_in_queries():
+    ix = grebe.Index(grebe.Schema(id=grebe.key(), when=grebe.datetime()))
+    for key, value in (
+        ("before", "2020-01-01T23:59:59.999Z"),
+        ("midnight", dt.date(2020, 1, 2)),
+        ("last", "2020-01-02T23:59:59.999Z"),
+        ("after", "2020-01-03"),
+    ):
+        ix.add({"id": key, "when": value})
+    ix.commit(soft=True)
+    for day in (dt.date(2020, 1, 2), "2020-01-02"):
+        assert ids(ix, Q.term("when", day)) == ["last", "midnight"]
+        assert ids(ix, Q.range("when", gte=day, lte=day)) == ["last", "midnight"]
+        assert ids(ix, Q.range("when", gt=day)) == ["after"]
+        assert ids(ix, Q.range("when", lt=day)) == ["before"]
+    moment = dt.datetime(2020, 1, 2, tzinfo=dt.timezone.utc)
+    assert ids(ix, Q.term("when", moment)) == ["midnight"]
+    assert ids(ix, Q.range("when", lte=moment)) == ["before", "midnight"]
+
+
+def test_a_thousand_ranges_of_one_field_share_its_column():
+    ix = grebe.Index(grebe.Schema(id=grebe.key(), n=grebe.int_(many=True)))
+    ix.add_many({"id": str(i), "n": [i, i + 1]} for i in range(3000))
+    ix.commit(soft=True)
+    query = Q.bool(should=[Q.range("n", gte=1000 + i) for i in range(1000)])
+    hits = ix.search(query, limit=1)
+    assert hits.total == 2001 and hits.ids == ["1998"]
+    assert hits.scores[0] == 1000.0
+
+
+def test_a_deadline_ends_a_long_walk_over_one_document():
+    ix = grebe.Index(grebe.Schema(id=grebe.key(), body=grebe.text()))
+    ix.add({"id": "1", "body": "a b " * 100_000})
+    ix.commit(soft=True)
+    for words in ("a " * 256, "a b " * 128):
+        begun = time.monotonic()
+        with pytest.raises(grebe.DeadlineError):
+            ix.search(Q.phrase("body", words, slop=9999), timeout=0.02)
+        assert time.monotonic() - begun < 0.6  # without polling above 1 s

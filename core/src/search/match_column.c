@@ -130,12 +130,10 @@ grebe_status grb_match_column(grb_leaf_run *run, const grb_weight *w,
                               uint32_t depth, grb_matcher **out,
                               grebe_error *err) {
     static const grb_matcher_ops ops = {column_next, column_eval, NULL, NULL};
-    grb_segment *s = run->leaf.segment;
     grebe_status status;
     grb_column *column;
     column_matcher *c;
-    GRB_TRY(s->ops->column_open(s, &run->leaf.bounds, w->field->id,
-                                run->c->arena, &column, err));
+    GRB_TRY(grb_run_column(run, w->field->id, &column, err));
     if (!column && grb_weight_is_key(w))
         return key_numbers(run, w, depth, out, err);
     if (!column) goto done;

@@ -185,7 +185,8 @@ static grebe_status phrase_freq(phrase_matcher *p, uint32_t doc, bool first,
     grebe_status status = GREBE_OK;
     if (w->as.phrase.slop == 0) return exact_freq(p, doc, freq, err);
     for (uint32_t i = 0; i < slots; i++) GRB_TRY(slot_read(p, i, doc, err));
-    *freq = grb_phrase_sloppy(p->lines, slots, w->as.phrase.slop, first);
+    status = grb_phrase_sloppy(p->lines, slots, w->as.phrase.slop, first,
+                               &p->m.run->c->budget, freq, err);
 done:
     return status;
 }

@@ -166,13 +166,11 @@ static bool value_chosen(const grb_column_window *w, uint32_t i,
 
 static grebe_status key_column_make(bitmap_matcher *b, grebe_error *err) {
     grb_leaf_run *run = b->m.run;
-    grb_segment *s = run->leaf.segment;
     grb_column *column;
     uint64_t *chosen;
     grebe_status status;
     uint32_t max_doc = run->leaf.bounds.max_doc;
-    GRB_TRY(s->ops->column_open(s, &run->leaf.bounds, b->m.weight->field->id,
-                                run->c->arena, &column, err));
+    GRB_TRY(grb_run_column(run, b->m.weight->field->id, &column, err));
     if (!column || column->kind != GREBE_KEYWORD) return keys_make(b, err);
     chosen = grb_arena_zero(run->c->arena, (column->ord_count / 64 + 1) * 8);
     if (!chosen) return grb_error_memory(err, column->ord_count / 8);

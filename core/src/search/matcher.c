@@ -106,6 +106,7 @@ grebe_status grb_leaf_run_make(grb_search_context *c, const grb_leaf *leaf,
     if (!run) return grb_error_memory(err, sizeof *run);
     run->c = c;
     run->leaf = *leaf;
+    run->columns = NULL;
     for (run->ord = 0; run->ord < count; run->ord++)
         if (c->snapshot->list->leaves[run->ord].segment == leaf->segment)
             break;
@@ -114,6 +115,32 @@ grebe_status grb_leaf_run_make(grb_search_context *c, const grb_leaf *leaf,
                          "the leaf is not of the search's snapshot");
     *out = run;
     return GREBE_OK;
+}
+
+struct grb_run_column {
+    struct grb_run_column *next;
+    uint32_t field;
+    grb_column *column;
+};
+
+grebe_status grb_run_column(grb_leaf_run *run, uint32_t field,
+                            grb_column **out, grebe_error *err) {
+    grb_segment *s = run->leaf.segment;
+    struct grb_run_column *kept = run->columns;
+    grebe_status status = GREBE_OK;
+    while (kept && kept->field != field) kept = kept->next;
+    if (!kept) {
+        kept = grb_arena_alloc(run->c->arena, sizeof *kept);
+        if (!kept) return grb_error_memory(err, sizeof *kept);
+        GRB_TRY(s->ops->column_open(s, &run->leaf.bounds, field, run->c->arena,
+                                    &kept->column, err));
+        kept->field = field;
+        kept->next = run->columns;
+        run->columns = kept;
+    }
+    *out = kept->column;
+done:
+    return status;
 }
 
 void *grb_matcher_alloc(grb_leaf_run *run, const grb_weight *w, uint32_t depth,

@@ -60,7 +60,13 @@ typedef struct grb_leaf_run {
     grb_search_context *c;
     grb_leaf leaf;
     uint32_t ord;
+    struct grb_run_column *columns; /* those that were opened */
 } grb_leaf_run;
+
+/* The column of a field, opened once for all matchers of the leaf; *out NULL:
+ * there is none. Nobody keeps a window while another may ask for one. */
+grebe_status grb_run_column(grb_leaf_run *run, uint32_t field,
+                            grb_column **out, grebe_error *err);
 
 struct grb_matcher {
     const grb_matcher_ops *ops;

@@ -6,7 +6,7 @@
  * place, so that all slots of an exact match have the same value.
  *
  * Invariant: no list of positions is read beyond its count.
- * Threads: any.
+ * Threads: one search.
  * Owns: nothing.
  */
 #include "search/phrase.h"
@@ -23,12 +23,23 @@ uint32_t grb_phrase_keep(uint32_t *starts, uint32_t count,
     return kept;
 }
 
-/* The state of a walk: `end` is the greatest value so far. */
+/* The state of a walk: `end` is the greatest value so far. What ends it early
+ * is in `status`. */
 typedef struct walk {
     grb_phrase_line *lines;
     uint32_t count;
     int64_t end;
+    grb_budget *budget;
+    size_t done; /* since the budget was polled */
+    grebe_status status;
+    grebe_error *err;
 } walk;
+
+/* False: the walk has to stop. Counts a look at every slot. */
+static bool walk_goes_on(walk *w) {
+    w->status = grb_budget_poll(w->budget, &w->done, w->count, w->err);
+    return w->status == GREBE_OK;
+}
 
 static int64_t value(const grb_phrase_line *line) {
     return (int64_t)line->positions[line->at] - (int64_t)line->place;
@@ -68,7 +79,7 @@ static bool line_settle(walk *w, uint32_t i) {
     if (!w->lines[i].repeated) return true;
     while ((k = line_collides(w, i)) < w->count) {
         i = line_lesser(w, i, k);
-        if (!line_advance(w, i)) return false;
+        if (!walk_goes_on(w) || !line_advance(w, i)) return false;
     }
     return true;
 }
@@ -112,24 +123,27 @@ static uint32_t walk_least(const walk *w, int64_t *second) {
     return least;
 }
 
-float grb_phrase_sloppy(grb_phrase_line *lines, uint32_t count, uint32_t slop,
-                        bool first) {
-    walk w = {lines, count, INT64_MIN};
-    float freq = 0.0f;
-    bool more = true;
-    if (!walk_begin(&w)) return freq;
-    while (more && !(first && freq > 0.0f)) {
+grebe_status grb_phrase_sloppy(grb_phrase_line *lines, uint32_t count,
+                               uint32_t slop, bool first, grb_budget *budget,
+                               float *freq, grebe_error *err) {
+    walk w = {.lines = lines, .count = count, .budget = budget, .err = err};
+    bool more = walk_begin(&w);
+    *freq = 0.0f;
+    while (more && !(first && *freq > 0.0f)) {
         int64_t second, spread;
         uint32_t i = walk_least(&w, &second);
         spread = w.end - value(&lines[i]);
         for (;;) {
             int64_t now;
             more = line_advance(&w, i) && line_settle(&w, i);
+            w.done++;
             if (!more || value(&lines[i]) > second) break;
             now = w.end - value(&lines[i]);
             spread = GRB_MIN(spread, now);
         }
-        if (spread <= (int64_t)slop) freq += 1.0f / (1.0f + (float)spread);
+        if (w.status != GREBE_OK) break;
+        if (spread <= (int64_t)slop) *freq += 1.0f / (1.0f + (float)spread);
+        more = more && walk_goes_on(&w);
     }
-    return freq;
+    return w.status;
 }

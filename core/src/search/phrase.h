@@ -1,8 +1,8 @@
-/* search/phrase.h - how often a phrase stands in one document; pure. */
+/* search/phrase.h - how often a phrase stands in one document. */
 #ifndef GRB_SEARCH_PHRASE_H
 #define GRB_SEARCH_PHRASE_H
 
-#include "base/base.h"
+#include "search/search.h"
 
 /* A slot: a place in the phrase and the positions of its terms in the
  * document, rising. Slots of one `group` share a term and must stand on
@@ -21,9 +21,11 @@ typedef struct grb_phrase_line {
 uint32_t grb_phrase_keep(uint32_t *starts, uint32_t count,
                          const grb_phrase_line *line);
 
-/* The sum of 1 / (1 + spread) over the places where the slots stand within
- * `slop` moves of each other; `first`: stops at the first one. */
-float grb_phrase_sloppy(grb_phrase_line *lines, uint32_t count, uint32_t slop,
-                        bool first);
+/* Into *freq the sum of 1 / (1 + spread) over the places where the slots stand
+ * within `slop` moves of each other; `first`: stops at the first one. Many
+ * slots that repeat can take long: `budget` is polled. */
+grebe_status grb_phrase_sloppy(grb_phrase_line *lines, uint32_t count,
+                               uint32_t slop, bool first, grb_budget *budget,
+                               float *freq, grebe_error *err);
 
 #endif
