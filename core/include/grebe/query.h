@@ -142,7 +142,8 @@ typedef struct grebe_parse_options {
  * `offset` (bytes) and a message with the line and a caret, also for unknown
  * fields (which names the nearest). Forgiving: never fails for its text where
  * words can be searched; without `fields` in a schema without indexed text
- * they cannot, and it is read strictly. `options` may be NULL. LIMIT above
+ * they cannot, and it is read strictly; a word without a field finds nothing.
+ * `options` may be NULL. LIMIT above
  * GREBE_QUERY_TEXT_MAX and so on. A blank text is `none`; a lone negative
  * clause means all but it. */
 GREBE_API grebe_status grebe_query_parse(const grebe_schema *schema,

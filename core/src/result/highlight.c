@@ -195,8 +195,11 @@ static grebe_status value_mark(const highlighter *h, highlight_scratch *s,
     GRB_TRY(grb_budget_spend(&h->context->budget, s->tokens.count, err));
     grb_buf_clear(&s->marks);
     uint32_t at = 0, chars = 0;
+    size_t done = 0;
     for (uint32_t i = 0; i < s->tokens.count; i++) {
         const grb_token *token = &s->tokens.items[i];
+        GRB_TRY(grb_budget_poll(&h->context->budget, &done,
+                                h->prefix_count + 1, err));
         if (token->start < at || token->end <= token->start ||
             token->end > size)
             continue;
