@@ -111,15 +111,22 @@ static inline bool compare_lists(compare_side *a, const grb_term *ta,
         compare_list_free(&lb);
         return true;
     }
-    COMPARE(la.count == lb.count);
-    COMPARE(la.places_count == lb.places_count);
-    COMPARE(!la.count || !memcmp(la.docs, lb.docs, la.count * 4));
-    COMPARE(!la.count || !memcmp(la.freqs, lb.freqs, la.count * 4));
-    COMPARE(!la.places_count ||
-            !memcmp(la.places, lb.places, la.places_count * 4));
-    COMPARE(lb.bounded);
+    bool same_sizes =
+        la.count == lb.count && la.places_count == lb.places_count;
+    bool same_docs =
+        !same_sizes || !la.count || !memcmp(la.docs, lb.docs, la.count * 4);
+    bool same_freqs =
+        !same_sizes || !la.count || !memcmp(la.freqs, lb.freqs, la.count * 4);
+    bool same_places = !same_sizes || !la.places_count ||
+                       !memcmp(la.places, lb.places, la.places_count * 4);
+    bool bounded = lb.bounded;
     compare_list_free(&la);
     compare_list_free(&lb);
+    COMPARE(same_sizes);
+    COMPARE(same_docs);
+    COMPARE(same_freqs);
+    COMPARE(same_places);
+    COMPARE(bounded);
     return true;
 }
 
