@@ -356,7 +356,10 @@ static grebe_status keys_sections(keys *k) {
     k->buckets = grb_alloc_zero(k->w->allocator, bytes);
     if (!k->buckets) return grb_error_memory(k->w->err, bytes);
     GRB_TRY(keys_each(k, key_insert));
-    if (k->prev.failed) return grb_error_memory(k->w->err, k->prev.size);
+    if (k->prev.failed) {
+        status = grb_error_memory(k->w->err, k->prev.size);
+        goto done;
+    }
     grb_segout_begin(out, GRB_SECTION_KEY_BUCKETS);
     grb_segout_put(out, k->buckets, bytes);
     grb_segout_end(out);
