@@ -119,14 +119,15 @@ RESULT = {
 
 def test_the_table_comes_from_the_newest_results(tmp_path):
     table = tool("readme_table")
-    readme = "a\n<!-- bench: begin (x) -->\nold\n<!-- bench: end -->\nb\n"
-    assert "Not measured yet" in table.filled(readme, tmp_path)
+    page = tmp_path / "page.md"
+    page.write_text("a\n<!-- bench: begin (x) -->\nold\n<!-- bench: end -->\nb\n")
+    assert "Not measured yet" in table.filled(page, tmp_path)
     older = json.loads(json.dumps(RESULT))
     older["machine"]["date"] = "2029-01-02 03:04 UTC"
     older["rows"][0]["grebe"] = 9.0
     (tmp_path / "z.json").write_text(json.dumps(older))
     (tmp_path / "a.json").write_text(json.dumps(RESULT))
-    filled = table.filled(readme, tmp_path)
+    filled = table.filled(page, tmp_path)
     assert "| W1 | a cycle | Python | us | 2 | 5,000 | 2,500x |" in filled
     assert "Other" not in filled and "old\n" not in filled
     assert filled.startswith("a\n") and filled.endswith("<!-- bench: end -->\nb\n")
