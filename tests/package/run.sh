@@ -46,7 +46,8 @@ pip_into() {
 }
 
 search_in() {
-    (cd "$WORK" && "$WORK/$1/bin/python" "$HERE/search.py" "$WORK/$1")
+    (cd "$WORK" && "$WORK/$1/bin/python" "$HERE/search.py" "$WORK/$1" &&
+        "$WORK/$1/bin/grebe" --version)
 }
 
 test_pip() {

@@ -475,7 +475,12 @@ def test_the_command_line_checks_and_searches(tmp_path, schema, capsys):
 
     with grebe.open(tmp_path / "x", schema) as ix:
         ix.add({"id": "1", "title": "old"})
+        ix.merge()
     assert main(["check", str(tmp_path / "x")]) == 0
+    brief = capsys.readouterr().out
+    assert "1 documents" in brief and "terms" not in brief
+    assert main(["check", "--stats", str(tmp_path / "x")]) == 0
+    assert "terms inline" in capsys.readouterr().out
     assert main(["search", str(tmp_path / "x"), "old"]) == 0
     assert "1 documents" in capsys.readouterr().out
     assert main(["search", str(tmp_path / "nope"), "old"]) == 1

@@ -1,4 +1,8 @@
-"""`python -m grebe check FOLDER` and `python -m grebe search FOLDER QUERY`."""
+"""The command line, `grebe` or `python -m grebe`:
+
+    grebe check [--stats] FOLDER
+    grebe search [--limit N] FOLDER QUERY
+"""
 
 import sys
 
@@ -22,6 +26,9 @@ def main(arguments=None):
     commands = parser.add_subparsers(dest="command", required=True)
     one = commands.add_parser("check", help="check every byte of an index")
     one.add_argument("folder")
+    one.add_argument(
+        "--stats", action="store_true", help="how many blocks of each encoding"
+    )
     two = commands.add_parser("search", help="search an index")
     two.add_argument("folder")
     two.add_argument("query")
@@ -29,7 +36,9 @@ def main(arguments=None):
     given = parser.parse_args(arguments)
     try:
         if given.command == "check":
-            print("\n".join(grebe.check(given.folder)))
+            lines = grebe.check(given.folder)
+            shown = lines if given.stats else [x for x in lines if x[:1] != " "]
+            print("\n".join(shown))
         else:
             _search(given.folder, given.query, given.limit)
     except grebe.Error as error:
