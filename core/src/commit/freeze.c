@@ -17,27 +17,11 @@
 
 grebe_status grb_leaf_dead(grb_writer *w, const grb_leaf *leaf,
                            grb_bitmap **out, grebe_error *err) {
-    uint64_t live[GRB_WINDOW_WORDS];
     uint32_t max_doc = leaf->bounds.max_doc;
     *out = NULL;
     if (!leaf->view || grb_view_dead_total(leaf->view) == 0) return GREBE_OK;
-    grb_bitmap *dead = grb_bitmap_new(w->allocator, max_doc);
-    if (!dead) return grb_error_memory(err, max_doc / 8);
-    for (uint64_t base = 0; base < max_doc; base += GRB_WINDOW) {
-        uint64_t *words = dead->words + base / 64;
-        if (!grb_view_window(leaf->view, w->epoch, (uint32_t)base, max_doc,
-                             live))
-            continue;
-        uint32_t left = (uint32_t)GRB_MIN(max_doc - base, GRB_WINDOW);
-        for (uint32_t i = 0; i * 64 < left; i++) {
-            uint64_t valid =
-                left - i * 64 >= 64 ? ~0ull : (1ull << (left - i * 64)) - 1;
-            words[i] = ~live[i] & valid;
-            dead->set_count += grb_popcount64(words[i]);
-        }
-    }
-    *out = dead;
-    return GREBE_OK;
+    *out = grb_view_flatten(leaf->view, w->epoch, max_doc);
+    return *out ? GREBE_OK : grb_error_memory(err, max_doc / 8);
 }
 
 /* ---- joining leaves into a file ---- */

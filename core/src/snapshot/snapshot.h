@@ -47,6 +47,10 @@ bool grb_view_window(const grb_view *v, uint64_t epoch, uint32_t base,
                      uint32_t max_doc, uint64_t live[GRB_WINDOW_WORDS]);
 /* Whether it is known at once that nothing was dead at `epoch`. O(1). */
 bool grb_view_clean(const grb_view *v, uint64_t epoch);
+/* Everything dead at `at` among the first `doc_count` documents, as one
+ * bitmap. NULL: no memory. */
+grb_bitmap *grb_view_flatten(const grb_view *v, uint64_t at,
+                             uint32_t doc_count);
 /* Dead documents < max_doc at `epoch`. O(1) if none was ever stamped. */
 uint32_t grb_view_dead_count(const grb_view *v, uint64_t epoch,
                              uint32_t max_doc);

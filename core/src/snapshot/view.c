@@ -122,8 +122,8 @@ static bool overlay_any(const grb_view *v, uint64_t epoch) {
 }
 
 /* Everything dead at `at` as one bitmap. */
-static grb_bitmap *view_flatten(const grb_view *v, uint64_t at,
-                                uint32_t doc_count) {
+grb_bitmap *grb_view_flatten(const grb_view *v, uint64_t at,
+                             uint32_t doc_count) {
     grb_bitmap *flat = grb_bitmap_new(v->allocator, doc_count);
     uint64_t live[GRB_WINDOW_WORDS];
     if (!flat) return NULL;
@@ -157,7 +157,7 @@ grb_view *grb_view_branch(grb_view *old, uint64_t at, uint64_t base_epoch,
         v->base = grb_view_acquire(old->base);
         v->base_at = old->base_at;
     } else if (old->base) {
-        v->dead = view_flatten(old, at, doc_count);
+        v->dead = grb_view_flatten(old, at, doc_count);
         if (!v->dead) {
             grb_view_release(v);
             return NULL;
