@@ -73,7 +73,7 @@ static grebe_status replay_delete_docs(void *context, const grb_address *docs,
         }
         GRB_TRY(grb_update_victim(w, leaf, doc, err));
     }
-    GRB_TRY(grb_update_kill(w, err));
+    grb_update_kill(w);
 done:
     w->victim_count = 0;
     return status;

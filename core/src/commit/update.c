@@ -122,12 +122,10 @@ static void victims_kill(grb_writer *w) {
     w->victim_count = 0;
 }
 
-grebe_status grb_update_kill(grb_writer *w, grebe_error *err) {
-    (void)err;
+void grb_update_kill(grb_writer *w) {
     w->deleted += w->victim_count;
     w->stats.deletes += w->victim_count;
     victims_kill(w);
-    return GREBE_OK;
 }
 
 /* ---- the log ---- */
@@ -329,7 +327,7 @@ grebe_status grb_update_delete_key(grb_writer *w, const grb_key *key,
         grb_record_delete_key(&w->pending, key->bytes, key->size);
         log_check(w);
     }
-    GRB_TRY(grb_update_kill(w, err));
+    grb_update_kill(w);
 done:
     w->victim_count = 0;
     return status;
@@ -418,7 +416,7 @@ grebe_status grb_writer_delete_by_query(grb_writer *w,
         GRB_TRY(views_rebase(w, err));
         GRB_TRY(victims_by_query(w, query, err));
         if (w->victim_count && log_wanted(w)) GRB_TRY(log_victims(w, err));
-        GRB_TRY(grb_update_kill(w, err));
+        grb_update_kill(w);
     }
     if (count) *count = before - w->live;
 done:

@@ -158,7 +158,8 @@ grebe_status grb_update_add(grb_writer *w, grb_inverted *inv, bool overwrite,
                             grebe_error *err);
 grebe_status grb_update_delete_key(grb_writer *w, const grb_key *key,
                                    grebe_error *err);
-grebe_status grb_update_kill(grb_writer *w, grebe_error *err);
+/* Kills the victims gathered by grb_update_victim; cannot fail. */
+void grb_update_kill(grb_writer *w);
 grebe_status grb_update_victim(grb_writer *w, uint32_t leaf, uint32_t doc,
                                grebe_error *err);
 grebe_status grb_update_wipe(grb_writer *w, grebe_error *err);
