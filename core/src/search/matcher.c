@@ -217,17 +217,6 @@ done:
 
 /* ---- the room's contract ---- */
 
-grebe_status grb_matcher_open(grb_search_context *c, const grb_weight *w,
-                              const grb_leaf *leaf, grb_matcher **out,
-                              grebe_error *err) {
-    grb_leaf_run *run = NULL;
-    grebe_status status;
-    GRB_TRY(grb_leaf_run_make(c, leaf, &run, err));
-    status = grb_matcher_make(run, w, 0, out, err);
-done:
-    return status;
-}
-
 grebe_status grb_matcher_next(grb_matcher *m, uint32_t min_doc, uint32_t *doc,
                               grebe_error *err) {
     if (min_doc >= m->run->leaf.bounds.max_doc) {
@@ -235,12 +224,4 @@ grebe_status grb_matcher_next(grb_matcher *m, uint32_t min_doc, uint32_t *doc,
         return GREBE_OK;
     }
     return m->ops->next(m, min_doc, doc, err);
-}
-
-grebe_status grb_matcher_window(grb_matcher *m, uint32_t base,
-                                uint64_t bits[GRB_WINDOW_WORDS], float *scores,
-                                bool *any, grebe_error *err) {
-    grb_bits_zero(bits);
-    *any = false;
-    return m->ops->eval(m, base, NULL, bits, scores, any, err);
 }

@@ -76,20 +76,9 @@ typedef struct grb_matcher grb_matcher;
 grebe_status grb_weight_new(grb_search_context *c, const grebe_query *query,
                             bool scored, grb_weight **out, grebe_error *err);
 
-/* *out NULL: no document of the leaf can match. */
-grebe_status grb_matcher_open(grb_search_context *c, const grb_weight *w,
-                              const grb_leaf *leaf, grb_matcher **out,
-                              grebe_error *err);
 /* Lower bound of the first match >= min_doc (GRB_NO_DOC: none left). */
 grebe_status grb_matcher_next(grb_matcher *m, uint32_t min_doc, uint32_t *doc,
                               grebe_error *err);
-/* Matches within the window that begins at `base` (a multiple of 4,096;
- * rising): bits, and scores (index doc - base, valid where a bit is set)
- * unless NULL. Deleted documents are not yet taken out. `any` false: none. */
-grebe_status grb_matcher_window(grb_matcher *m, uint32_t base,
-                                uint64_t bits[GRB_WINDOW_WORDS], float *scores,
-                                bool *any, grebe_error *err);
-
 /* A window of matches that are alive and pass the filters. */
 typedef struct grb_match_window {
     uint32_t leaf_ord;
