@@ -8,6 +8,7 @@
  * Threads: a Lua state belongs to one thread.
  * Owns: nothing.
  */
+#include "../stats.h"
 #include "binding.h"
 
 /* Reads the document on top of the stack or at `at` and adds it. */
@@ -259,27 +260,12 @@ int grb_lua_batch(lua_State *L) {
 }
 
 void grb_lua_stats_push(lua_State *L, const grebe_index_stats *stats) {
-#define ROW(name) \
-    { #name, stats->name }
+#define ROW(name) {#name, stats->name},
     const struct {
         const char *name;
         uint64_t value;
     } rows[] = {
-        ROW(docs),           ROW(docs_deleted),
-        ROW(segments),       ROW(memory_segments),
-        ROW(commit_number),  ROW(pending),
-        ROW(adds),           ROW(deletes),
-        ROW(soft_commits),   ROW(hard_commits),
-        ROW(freezes),        ROW(merges),
-        ROW(failures),       ROW(syncs),
-        ROW(bytes_written),  ROW(bytes_indexed),
-        ROW(tokens),         ROW(terms_skipped),
-        ROW(searches),       ROW(blocks_decoded),
-        ROW(stored_blocks),  ROW(memory_bytes),
-        ROW(analyse_ns),     ROW(append_ns),
-        ROW(soft_commit_ns), ROW(hard_commit_ns),
-        ROW(freeze_ns),      ROW(merge_ns),
-        ROW(search_ns),
+        GREBE_STATS_LIST(ROW)
     };
 #undef ROW
     lua_createtable(L, 0, sizeof rows / sizeof *rows);

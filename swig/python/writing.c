@@ -11,6 +11,7 @@
  * Threads: the GIL is held where nothing else is said.
  * Owns: nothing.
  */
+#include "../stats.h"
 #include "binding.h"
 
 /* From this on the call costs far more than the GIL's handover. */
@@ -209,27 +210,12 @@ PyObject *grb_py_commit_info(const grebe_commit_info *info) {
 }
 
 PyObject *grb_py_stats(const grebe_index_stats *stats) {
-#define ROW(name) \
-    { #name, stats->name }
+#define ROW(name) {#name, stats->name},
     const struct {
         const char *name;
         uint64_t value;
     } rows[] = {
-        ROW(docs),           ROW(docs_deleted),
-        ROW(segments),       ROW(memory_segments),
-        ROW(commit_number),  ROW(pending),
-        ROW(adds),           ROW(deletes),
-        ROW(soft_commits),   ROW(hard_commits),
-        ROW(freezes),        ROW(merges),
-        ROW(failures),       ROW(syncs),
-        ROW(bytes_written),  ROW(bytes_indexed),
-        ROW(tokens),         ROW(terms_skipped),
-        ROW(searches),       ROW(blocks_decoded),
-        ROW(stored_blocks),  ROW(memory_bytes),
-        ROW(analyse_ns),     ROW(append_ns),
-        ROW(soft_commit_ns), ROW(hard_commit_ns),
-        ROW(freeze_ns),      ROW(merge_ns),
-        ROW(search_ns),
+        GREBE_STATS_LIST(ROW)
     };
 #undef ROW
     PyObject *dict = PyDict_New();
