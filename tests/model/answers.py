@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from documents import Doc
-from scoring import Scorer, expand, matcher
+from rewrite import expand
+from scoring import Scorer, matcher
 
 Request = dict[str, Any]
 

@@ -4,23 +4,14 @@ The arithmetic is that of the recorded answers: floats of 32 bits (a double that
 rounded after each operation), sums in double rounded once a level.
 """
 
-import json
 import math
-import struct
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from documents import KINDS, Doc, analyze
+from documents import KINDS, Doc
+from rewrite import f32
 from trees import Tree
-
-_FLOAT = struct.Struct("f")
-
-
-def f32(number: float) -> float:
-    """The nearest float of 32 bits."""
-    return _FLOAT.unpack(_FLOAT.pack(number))[0]
-
 
 K1, B = f32(1.2), f32(0.75)
 
@@ -81,54 +72,6 @@ def phrase_frequency(doc: Doc, body: Tree) -> float:
     return sloppy_frequency(slots, body["slop"])
 
 
-EMPTY: Tree = {"empty": {}}  # stop words alone: vanishes from lists, else no hit
-
-
-def _kept(trees: list[Tree]) -> list[Tree]:
-    return [tree for tree in map(expand, trees) if tree != EMPTY]
-
-
-def _expand_bool(body: Tree) -> Tree:
-    lists = ("must", "should", "must_not", "filter")
-    made = {name: _kept(body.get(name, [])) for name in lists}
-    if any(body.get(name) for name in lists) and not any(made.values()):
-        return EMPTY
-    mm = body.get("mm", 0)
-    if sum(map(len, made.values())) == 1 and mm <= 1:
-        if made["should"] or (made["must"] and not mm):
-            return (made["should"] or made["must"])[0]  # one clause: itself
-    return {"bool": made | {"mm": mm}}
-
-
-def _expand_text(kind: str, body: Tree) -> Tree:
-    field = body["field"]
-    found = analyze(KINDS[field], body["text"])
-    terms = [{"term": {"field": field, "value": term}} for term, _ in found]
-    if len(terms) == 1:
-        return terms[0]
-    if not terms:
-        return EMPTY
-    if kind == "phrase":
-        return {"phrase": body | {"slots": found}}
-    return {"bool": {"must" if body.get("operator") == "and" else "should": terms}}
-
-
-def expand(tree: Tree) -> Tree:
-    """The tree with `match` and `phrase` analysed, everything else as it is."""
-    ((kind, body),) = tree.items()
-    if kind in ("match", "phrase"):
-        return _expand_text(kind, body)
-    if kind == "bool":
-        return _expand_bool(body)
-    if kind in ("boost", "const"):
-        inner = expand(body["query"])
-        return EMPTY if inner == EMPTY else {kind: body | {"query": inner}}
-    if kind == "dismax":
-        parts = _kept(body["queries"])
-        return {kind: body | {"queries": parts}} if parts else EMPTY
-    return tree
-
-
 Matcher = Callable[[Doc], bool]
 
 
@@ -155,10 +98,10 @@ def _terms_of(doc: Doc, field: str) -> Any:
 
 
 def _bool_matcher(body: Tree) -> Matcher:
-    need = [matcher(t) for t in body.get("must", []) + body.get("filter", [])]
-    should = [matcher(t) for t in body.get("should", ())]
-    never = [matcher(t) for t in body.get("must_not", ())]
-    least = body.get("mm", 0) or (0 if need else 1)
+    need = [matcher(t) for t in body["must"] + body["filter"]]
+    should = [matcher(t) for t in body["should"]]
+    never = [matcher(t) for t in body["must_not"]]
+    least = body["mm"] or (0 if need else 1)
 
     def matches(doc: Doc) -> bool:
         if not all(m(doc) for m in need) or any(m(doc) for m in never):
@@ -248,10 +191,9 @@ class Scorer:
         if kind == "bool":
             return self._bool(body, boost)
         if kind == "boost":
-            return self.of(body["query"], f32(boost * f32(body["boost"])))
+            return self.of(body["query"], f32(boost * body["boost"]))
         if kind == "const":
-            fixed = f32(boost * f32(body["score"]))
-            return lambda d: fixed
+            return lambda d: boost
         if kind == "dismax":
             return self._dismax(body, boost)
         return lambda d: boost
@@ -263,40 +205,22 @@ class Scorer:
         return lambda d: curve(1, 1)
 
     def _parts(self, trees: list[Tree], boost: float) -> list[Any]:
-        """Pairs (matcher, score), the same clause several times being one."""
-        seen: dict[str, list[Any]] = {}
-        for tree in trees:
-            by = 1.0
-            while "boost" in tree:
-                by = f32(by * f32(tree["boost"]["boost"]))
-                tree = tree["boost"]["query"]
-            entry = seen.setdefault(json.dumps(tree, sort_keys=True), [tree, 0.0])
-            entry[1] = f32(entry[1] + by)
-        return [
-            (matcher(tree), self.of(tree, f32(boost * by)))
-            for tree, by in seen.values()
-        ]
+        """Pairs (matcher, score)."""
+        return [(matcher(tree), self.of(tree, boost)) for tree in trees]
 
     def _bool(self, body: Tree, boost: float) -> Callable[[Doc], float]:
-        shoulds = body.get("should", [])
-        must, mm = body.get("must", []), body.get("mm", 0)
-        if shoulds and mm == len(shoulds):
-            must, shoulds = must + shoulds, []
-        musts = self._parts(flat(must, "must"), boost)
-        if mm <= 1:
-            parts = self._parts(flat(shoulds, "should"), boost)
-        else:
-            parts = [(matcher(t), self.of(t, boost)) for t in shoulds]
+        musts = self._parts(body["must"], boost)
+        shoulds = self._parts(body["should"], boost)
 
         def score(doc: Doc) -> float:
             sure = f32(sum(s(doc) for _, s in musts))
-            maybe = f32(sum(s(doc) for m, s in parts if m(doc)))
+            maybe = f32(sum(s(doc) for m, s in shoulds if m(doc)))
             return f32(sure + maybe)
 
         return score
 
     def _dismax(self, body: Tree, boost: float) -> Callable[[Doc], float]:
-        parts = [(matcher(t), self.of(t, boost)) for t in body["queries"]]
+        parts = self._parts(body["queries"], boost)
         tie = f32(body["tie"])
 
         def score(doc: Doc) -> float:
@@ -304,21 +228,3 @@ class Scorer:
             return f32(max(found) + (sum(found) - max(found)) * tie)
 
         return score
-
-
-def flat(trees: list[Tree], name: str) -> list[Tree]:
-    """Clauses with bools of nothing but such clauses taken in."""
-    found = []
-    for tree in trees:
-        body = tree.get("bool")
-        others = {"must", "should", "must_not", "filter"} - {name}
-        if (
-            body is not None
-            and body.get(name)
-            and not any(body.get(other) for other in others)
-            and body.get("mm", 0) <= 1
-        ):
-            found += flat(body[name], name)
-        else:
-            found.append(tree)
-    return found

@@ -10,7 +10,8 @@ from answers import answer, difference, matching
 from documents import EXTRA, Doc
 from generate import Op
 from library import Config, Library
-from scoring import expand, matcher
+from rewrite import expand
+from scoring import matcher
 
 KEPT_MAX = 6
 

@@ -52,3 +52,23 @@ def test_queries_take_dates_as_milliseconds():
     assert ix.count(grebe.Q.term("d", 86_400_000)) == 1
     assert ix.count(grebe.Q.range("d", gt=86_400_000)) == 0
     assert ix.count(grebe.Q.range("d", gte=0, lt=86_400_001)) == 1
+
+
+def test_a_word_asked_for_twice_weighs_the_same_in_every_form():
+    ix = grebe.Index(grebe.Schema(id=grebe.key(), t=grebe.text()))
+    rows = ["quick fox of fox sky", "fox of", "sky of fox fox fox fox quick", "stone"]
+    ix.add_many({"id": str(i), "t": text} for i, text in enumerate(rows))
+    ix.commit()
+
+    def scores(*should):
+        return list(ix.search(grebe.Q.bool(should=list(should))).scores)
+
+    match, term = grebe.Q.match, grebe.Q.term
+    any_of, of = match("t", "sky fox", "or"), term("t", "of")
+    twice = scores(any_of, match("t", "fox fox", "and"), of)
+    assert twice == scores(any_of, grebe.Q.boost(term("t", "fox"), 2.0), of)
+    thrice = grebe.Q.boost(term("t", "fox"), 3.0)
+    assert twice == scores(term("t", "sky"), thrice, of)
+    nothing = grebe.Q.none()
+    assert twice == scores(grebe.Q.bool(should=[nothing, any_of]), nothing, of,
+                           match("t", "fox fox", "and"))  # fmt: skip
