@@ -812,11 +812,20 @@ static inline void model_destroy(grb_segment *s) {
 static inline model_segment *model_new(const grebe_allocator *a,
                                        uint32_t block_size) {
     static const grb_segment_ops ops = {
-        model_destroy,        model_totals,           model_op_term_find,
-        model_op_terms_open,  model_op_postings_open, model_op_lengths,
-        model_op_column_open, model_op_stored,        model_op_key_newest,
-        model_op_key_older,   model_op_key_bytes,     model_op_sequence,
-        model_op_memory};
+        .destroy = model_destroy,
+        .totals = model_totals,
+        .term_find = model_op_term_find,
+        .terms_open = model_op_terms_open,
+        .postings_open = model_op_postings_open,
+        .lengths = model_op_lengths,
+        .column_open = model_op_column_open,
+        .stored = model_op_stored,
+        .key_newest = model_op_key_newest,
+        .key_older = model_op_key_older,
+        .key_bytes = model_op_key_bytes,
+        .sequence = model_op_sequence,
+        .memory = model_op_memory,
+    };
     static _Atomic uint64_t ids;
     model_segment *m = (model_segment *)calloc(1, sizeof *m);
     if (!m) abort();

@@ -131,7 +131,6 @@ grebe_status grebe_searcher_explain(grebe_searcher *searcher,
     uint32_t leaf_ord, doc;
     grb_arena arena;
     grb_buf text;
-    grb_leaf leaf;
     grb_weight *weight;
     bool matched;
     grb_arena_init(&arena, searcher->counters->allocator, ANSWER_MEMORY_MAX);
@@ -144,8 +143,7 @@ grebe_status grebe_searcher_explain(grebe_searcher *searcher,
         goto done;
     }
     GRB_TRY(grb_weight_new(&c, query, true, &weight, err));
-    grb_snapshot_leaf(searcher->snapshot, leaf_ord, &leaf);
-    GRB_TRY(grb_explain(&c, weight, &leaf, doc, &matched, &text, err));
+    GRB_TRY(grb_explain(&c, weight, leaf_ord, doc, &matched, &text, err));
     if (text.failed) {
         status = grb_error_memory(err, text.size);
         goto done;

@@ -45,17 +45,16 @@ static grebe_status victims_by_key(grb_writer *w, const grb_key *key,
     grb_snapshot now;
     grb_writer_now(w, &now);
     for (uint32_t i = w->list->count; i-- > 0;) {
-        grb_leaf leaf;
+        const grb_leaf *leaf = &w->list->leaves[i];
         uint32_t doc;
-        grb_snapshot_leaf(&now, i, &leaf);
-        grb_segment *s = leaf.segment;
-        GRB_TRY(s->ops->key_newest(s, &leaf.bounds, key, &doc, err));
+        GRB_TRY(grb_snapshot_key_newest(&now, i, key, &doc, err));
         while (doc != GRB_NO_DOC) {
-            if (!grb_view_dead(leaf.view, doc, w->epoch)) {
+            if (!grb_view_dead(leaf->view, doc, w->epoch)) {
                 GRB_TRY(grb_update_victim(w, i, doc, err));
                 if (w->unique) goto done;
             }
-            GRB_TRY(s->ops->key_older(s, doc, &doc, err));
+            GRB_TRY(
+                leaf->segment->ops->key_older(leaf->segment, doc, &doc, err));
         }
     }
 done:

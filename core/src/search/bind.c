@@ -190,29 +190,56 @@ done:
 /* The df of a key is counted along the links of its documents. Where keys are
  * unique there is one; its replaced versions are not counted, or a key would
  * cost and weigh by how often it was written. */
+/* How many documents of a leaf have the key, beginning with `doc`; where keys
+ * are unique all versions count as one. */
+static grebe_status key_versions(grb_search_context *c, grb_segment *s,
+                                 uint32_t doc, uint64_t *df,
+                                 grebe_error *err) {
+    grebe_status status = GREBE_OK;
+    if (c->snapshot->unique && doc != GRB_NO_DOC) *df = 1;
+    while (!c->snapshot->unique && doc != GRB_NO_DOC) {
+        ++*df;
+        GRB_TRY(grb_budget_spend(&c->budget, 1, err));
+        GRB_TRY(s->ops->key_older(s, doc, &doc, err));
+    }
+done:
+    return status;
+}
+
+/* Finds the newest document with the key in each leaf; behind the live one of
+ * a unique key nothing is looked for. */
+static grebe_status key_find(binder *b, grb_weight *w, uint64_t *df,
+                             uint64_t *docs, grebe_error *err) {
+    grebe_status status = GREBE_OK;
+    const grb_snapshot *s = b->c->snapshot;
+    uint32_t count = grb_snapshot_leaf_count(s);
+    bool found = false;
+    *df = *docs = 0;
+    w->as.key.newest = grb_arena_alloc(b->c->arena, count * 4 + 4);
+    if (!w->as.key.newest) return grb_error_memory(err, count * 4);
+    for (uint32_t i = count; i-- > 0;) {
+        uint32_t *doc = &w->as.key.newest[i];
+        grb_leaf leaf;
+        grb_snapshot_leaf(s, i, &leaf);
+        *docs += leaf.bounds.max_doc;
+        *doc = GRB_NO_DOC;
+        if (found) continue;
+        GRB_TRY(grb_snapshot_key_newest(s, i, &w->as.key.key, doc, err));
+        if (w->scored)
+            GRB_TRY(key_versions(b->c, leaf.segment, *doc, df, err));
+        found = s->unique && *doc != GRB_NO_DOC &&
+                !(leaf.view && grb_view_dead(leaf.view, *doc, s->epoch));
+    }
+done:
+    return status;
+}
+
 static grebe_status key_bind(binder *b, grb_weight *w, grebe_error *err) {
     grebe_status status = GREBE_OK;
-    grb_search_context *c = b->c;
-    const grb_statistics *given = c->statistics;
-    uint32_t count = grb_snapshot_leaf_count(c->snapshot);
-    uint64_t docs = 0, df = 0;
+    const grb_statistics *given = b->c->statistics;
+    uint64_t docs, df;
+    GRB_TRY(key_find(b, w, &df, &docs, err));
     if (!w->scored || w->field->kind == GREBE_INT) return GREBE_OK;
-    for (uint32_t i = 0; i < count; i++) {
-        grb_leaf leaf;
-        uint32_t doc;
-        grb_snapshot_leaf(c->snapshot, i, &leaf);
-        docs += leaf.bounds.max_doc;
-        GRB_TRY(leaf.segment->ops->key_newest(leaf.segment, &leaf.bounds,
-                                              &w->as.key.key, &doc, err));
-        while (doc != GRB_NO_DOC) {
-            df++;
-            if (c->snapshot->unique) break;
-            GRB_TRY(grb_budget_spend(&c->budget, 1, err));
-            GRB_TRY(
-                leaf.segment->ops->key_older(leaf.segment, doc, &doc, err));
-        }
-    }
-    if (c->snapshot->unique) df = GRB_MIN(df, 1);
     GRB_TRY(stats_bind(b, w->field, &w->stats, err));
     if (given)
         given->term(given->context, w->field, w->as.key.key.bytes,

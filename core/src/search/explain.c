@@ -334,14 +334,14 @@ done:
 }
 
 grebe_status grb_explain(grb_search_context *c, const grb_weight *w,
-                         const grb_leaf *leaf, uint32_t doc, bool *matched,
+                         uint32_t leaf, uint32_t doc, bool *matched,
                          grb_buf *out, grebe_error *err) {
     teller t = {c, NULL, doc, out};
     grebe_status status = GREBE_OK;
     *matched = false;
-    if (doc >= leaf->bounds.max_doc)
-        return grb_error(err, GREBE_ARGUMENT, "no document %u", doc);
     GRB_TRY(grb_leaf_run_make(c, leaf, &t.run, err));
+    if (doc >= t.run->leaf.bounds.max_doc)
+        return grb_error(err, GREBE_ARGUMENT, "no document %u", doc);
     GRB_TRY(node_tell(&t, w, "", 0, matched, err));
     if (out->failed) status = grb_error_memory(err, out->size);
 done:

@@ -191,10 +191,8 @@ done:
 static grebe_status key_make(bitmap_matcher *b, grebe_error *err) {
     const grb_leaf *leaf = &b->m.run->leaf;
     grb_segment *s = leaf->segment;
-    grebe_status status;
-    uint32_t doc;
-    GRB_TRY(s->ops->key_newest(s, &leaf->bounds, &b->m.weight->as.key.key,
-                               &doc, err));
+    grebe_status status = GREBE_OK;
+    uint32_t doc = b->m.weight->as.key.newest[b->m.run->ord];
     while (doc != GRB_NO_DOC) {
         grb_bit_set(b->words, doc);
         GRB_TRY(grb_budget_spend(&b->m.run->c->budget, 1, err));
@@ -339,14 +337,13 @@ static bool key_alive(const grb_leaf_run *run, uint32_t doc) {
 
 /* Living documents with the key, newest first, up to `most` into `docs`; the
  * first is all where keys are unique. */
-static grebe_status key_docs(const grb_leaf_run *run, const grb_key *key,
+static grebe_status key_docs(const grb_leaf_run *run, const grb_weight *w,
                              uint32_t *docs, uint32_t most, uint32_t *count,
                              grebe_error *err) {
     grb_segment *s = run->leaf.segment;
-    grebe_status status;
-    uint32_t doc;
+    grebe_status status = GREBE_OK;
+    uint32_t doc = w->as.key.newest[run->ord];
     *count = 0;
-    GRB_TRY(s->ops->key_newest(s, &run->leaf.bounds, key, &doc, err));
     while (doc != GRB_NO_DOC) {
         GRB_TRY(grb_budget_spend(&run->c->budget, 1, err));
         if (key_alive(run, doc)) {
@@ -368,7 +365,7 @@ grebe_status grb_match_key(grb_leaf_run *run, const grb_weight *w,
     grebe_status status;
     bitmap_matcher *b;
     key_matcher *k;
-    GRB_TRY(key_docs(run, &w->as.key.key, docs, KEY_DOCS_MAX, &count, err));
+    GRB_TRY(key_docs(run, w, docs, KEY_DOCS_MAX, &count, err));
     if (count == 0) goto done;
     if (count > KEY_DOCS_MAX) {
         GRB_TRY(bitmap_open(run, w, depth, count, key_make, &b, err));

@@ -99,20 +99,14 @@ grebe_status grb_lengths_window(grb_lengths *l, const grb_leaf_run *run,
     return GREBE_OK;
 }
 
-grebe_status grb_leaf_run_make(grb_search_context *c, const grb_leaf *leaf,
+grebe_status grb_leaf_run_make(grb_search_context *c, uint32_t ord,
                                grb_leaf_run **out, grebe_error *err) {
-    uint32_t count = grb_snapshot_leaf_count(c->snapshot);
     grb_leaf_run *run = grb_arena_alloc(c->arena, sizeof *run);
     if (!run) return grb_error_memory(err, sizeof *run);
     run->c = c;
-    run->leaf = *leaf;
+    run->ord = ord;
+    grb_snapshot_leaf(c->snapshot, ord, &run->leaf);
     run->columns = NULL;
-    for (run->ord = 0; run->ord < count; run->ord++)
-        if (c->snapshot->list->leaves[run->ord].segment == leaf->segment)
-            break;
-    if (run->ord == count)
-        return grb_error(err, GREBE_INTERNAL,
-                         "the leaf is not of the search's snapshot");
     *out = run;
     return GREBE_OK;
 }

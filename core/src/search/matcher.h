@@ -114,7 +114,7 @@ grebe_status grb_lengths_make(grb_search_context *c, uint32_t field,
                               grb_lengths **out, grebe_error *err);
 grebe_status grb_lengths_window(grb_lengths *l, const grb_leaf_run *run,
                                 uint32_t base, grebe_error *err);
-grebe_status grb_leaf_run_make(grb_search_context *c, const grb_leaf *leaf,
+grebe_status grb_leaf_run_make(grb_search_context *c, uint32_t ord,
                                grb_leaf_run **out, grebe_error *err);
 grebe_status grb_matcher_make(grb_leaf_run *run, const grb_weight *w,
                               uint32_t depth, grb_matcher **out,

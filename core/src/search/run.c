@@ -233,11 +233,9 @@ grebe_status grb_search_run(grb_search_context *c, const grb_weight *main,
     GRB_TRY(crew_make(c, &k, filter_count, err));
     for (uint32_t i = 0; i < count && !visitor->stop; i++) {
         grb_leaf_run *run = NULL;
-        grb_leaf leaf;
         bool none;
-        grb_snapshot_leaf(c->snapshot, i, &leaf);
-        if (leaf.bounds.max_doc == 0) continue;
-        GRB_TRY(grb_leaf_run_make(c, &leaf, &run, err));
+        GRB_TRY(grb_leaf_run_make(c, i, &run, err));
+        if (run->leaf.bounds.max_doc == 0) continue;
         GRB_TRY(crew_open(&k, run, main, filters, filter_count, &none, err));
         if (none) continue;
         if (visitor->leaf)
@@ -329,7 +327,7 @@ grebe_status grb_search_count(grb_search_context *c, const grb_weight *main,
             continue;
         }
         if (leaf.bounds.max_doc == 0) continue;
-        GRB_TRY(grb_leaf_run_make(c, &leaf, &run, err));
+        GRB_TRY(grb_leaf_run_make(c, i, &run, err));
         GRB_TRY(crew_open(&k, run, main, filters, filter_count, &none, err));
         if (!none) GRB_TRY(leaf_run(&k, run, false, &n.visitor, err));
     }

@@ -141,7 +141,7 @@ bool grb_weight_counted(const grb_search_context *c, const grb_weight *w);
 /* Appends a sentence a line, indented, on how the score of a document comes
  * about; `matched` false and why, if it does not match. */
 grebe_status grb_explain(grb_search_context *c, const grb_weight *w,
-                         const grb_leaf *leaf, uint32_t doc, bool *matched,
+                         uint32_t leaf, uint32_t doc, bool *matched,
                          grb_buf *out, grebe_error *err);
 
 /* Terms that a query looks for in a text field, for the highlighter: visited

@@ -75,6 +75,7 @@ struct grb_weight {
         grb_bound_term term;
         struct {
             grb_key key;
+            uint32_t *newest; /* document with the key, a leaf; NO_DOC */
             uint64_t df;
             float idf;
         } key;

@@ -257,6 +257,22 @@ done:
     return status;
 }
 
+/* Bits 15, 31, 47 and 63 are set for 16-bit parts of `word` that are `print`,
+ * and perhaps for parts behind such a one. */
+static inline uint64_t prints_equal(uint64_t word, uint16_t print) {
+    uint64_t ones = 0x0001000100010001u;
+    uint64_t zero = word ^ print * ones;
+    return (zero - ones) & ~zero & ones << 15;
+}
+
+/* Whether a bucket may have the print: four are compared at a time. */
+static inline bool bucket_may_have(const uint8_t *bucket, uint16_t print) {
+    uint64_t last = grb_load32(bucket + 16);
+    return (prints_equal(grb_load64(bucket), print) |
+            prints_equal(grb_load64(bucket + 8), print) |
+            prints_equal(last << 32 | last, print)) != 0;
+}
+
 /* Looks for the key in one bucket. */
 static grebe_status bucket_probe(grb_segfile *f, const uint8_t *bucket,
                                  uint16_t print, const grb_key *key,
@@ -264,6 +280,7 @@ static grebe_status bucket_probe(grb_segfile *f, const uint8_t *bucket,
                                  grebe_error *err) {
     grebe_status status = GREBE_OK;
     uint32_t count = GRB_MIN(bucket[GRB_BUCKET_COUNT], GRB_BUCKET_KEYS);
+    if (!bucket_may_have(bucket, print)) return GREBE_OK;
     for (uint32_t i = 0; i < count; i++) {
         const uint8_t *bytes;
         uint32_t size;
@@ -280,30 +297,52 @@ done:
     return status;
 }
 
-grebe_status grb_segfile_key_newest(grb_segment *s, const grb_bounds *b,
-                                    const grb_key *key, uint32_t *doc,
-                                    grebe_error *err) {
+/* Looks for the key in buckets from `at` on. */
+static grebe_status buckets_search(grb_segfile *f, uint32_t at, uint16_t print,
+                                   const grb_key *key, uint32_t *doc,
+                                   grebe_error *err) {
     grebe_status status = GREBE_OK;
-    grb_segfile *f = (grb_segfile *)s;
     grb_arena arena;
-    *doc = GRB_NO_DOC;
-    if (f->key_buckets == 0) return GREBE_OK;
-    uint64_t hash = grb_hash(key->bytes, key->size, f->seed);
-    uint32_t at = grb_key_bucket(hash, f->key_buckets);
     grb_arena_init(&arena, f->base.allocator, 0);
     for (uint32_t n = 0; n < f->key_buckets; n++) {
         const uint8_t *bucket;
         GRB_TRY(grb_segfile_view(f, GRB_SECTION_KEY_BUCKETS,
                                  (uint64_t)at * GRB_BUCKET, GRB_BUCKET, &arena,
                                  &bucket, err));
-        GRB_TRY(bucket_probe(f, bucket, grb_key_print(hash), key, &arena, doc,
-                             err));
+        GRB_TRY(bucket_probe(f, bucket, print, key, &arena, doc, err));
         if (*doc != GRB_NO_DOC || !bucket[GRB_BUCKET_OVERFLOW]) break;
         at = at + 1 == f->key_buckets ? 0 : at + 1;
     }
 done:
     grb_arena_deinit(&arena);
     return status;
+}
+
+grebe_status grb_segfile_key_newest(grb_segment *s, const grb_bounds *b,
+                                    const grb_key *key, uint32_t *doc,
+                                    grebe_error *err) {
+    grb_segfile *f = (grb_segfile *)s;
+    *doc = GRB_NO_DOC;
+    if (f->key_buckets == 0) return GREBE_OK;
+    uint64_t hash = grb_hash(key->bytes, key->size, f->seed);
+    uint32_t at = grb_key_bucket(hash, f->key_buckets);
+    uint16_t print = grb_key_print(hash);
+    /* Most look-ups end here: a line of memory, and no. */
+    const uint8_t *bucket = grb_segfile_ready(
+        f, GRB_SECTION_KEY_BUCKETS, (uint64_t)at * GRB_BUCKET, GRB_BUCKET);
+    if (GRB_LIKELY(bucket && !bucket_may_have(bucket, print) &&
+                   !bucket[GRB_BUCKET_OVERFLOW]))
+        return GREBE_OK;
+    return buckets_search(f, at, print, key, doc, err);
+}
+
+void grb_segfile_key_touch(const grb_segment *s, const grb_key *key) {
+    const grb_segfile *f = (const grb_segfile *)s;
+    if (f->key_buckets == 0 || !f->region->bytes) return;
+    uint64_t hash = grb_hash(key->bytes, key->size, f->seed);
+    uint64_t at = (uint64_t)grb_key_bucket(hash, f->key_buckets) * GRB_BUCKET;
+    __builtin_prefetch(f->region->bytes +
+                       f->sections[GRB_SECTION_KEY_BUCKETS].at + at);
 }
 
 grebe_status grb_segfile_key_older(grb_segment *s, uint32_t doc,

@@ -73,7 +73,8 @@ grebe_status grb_segfile_view(grb_segfile *f, uint32_t kind, uint64_t at,
                               const uint8_t **out, grebe_error *err) {
     grebe_status status;
     const grb_section *section = &f->sections[kind];
-    *out = NULL;
+    *out = grb_segfile_ready(f, kind, at, size);
+    if (GRB_LIKELY(*out != NULL)) return GREBE_OK;
     if (GRB_UNLIKELY(at > section->size || size > section->size - at))
         return grb_segfile_corrupt(f, kind, at, err,
                                    "a range lies outside its section");
@@ -351,19 +352,20 @@ static uint64_t segfile_memory(const grb_segment *s) {
 }
 
 static const grb_segment_ops segfile_ops = {
-    segfile_destroy,
-    segfile_totals,
-    grb_segfile_term_find,
-    grb_segfile_terms_open,
-    grb_segfile_postings_open,
-    grb_segfile_lengths,
-    grb_segfile_column_open,
-    grb_segfile_stored,
-    grb_segfile_key_newest,
-    grb_segfile_key_older,
-    grb_segfile_key_bytes,
-    grb_segfile_sequence,
-    segfile_memory,
+    .destroy = segfile_destroy,
+    .totals = segfile_totals,
+    .term_find = grb_segfile_term_find,
+    .terms_open = grb_segfile_terms_open,
+    .postings_open = grb_segfile_postings_open,
+    .lengths = grb_segfile_lengths,
+    .column_open = grb_segfile_column_open,
+    .stored = grb_segfile_stored,
+    .key_newest = grb_segfile_key_newest,
+    .key_older = grb_segfile_key_older,
+    .key_touch = grb_segfile_key_touch,
+    .key_bytes = grb_segfile_key_bytes,
+    .sequence = grb_segfile_sequence,
+    .memory = segfile_memory,
 };
 
 /* Ids of file segments have the top bit set, those in memory have not. */

@@ -56,6 +56,24 @@ typedef struct grb_segfile {
 grebe_status grb_segfile_view(grb_segfile *f, uint32_t section, uint64_t at,
                               uint64_t size, grb_arena *arena,
                               const uint8_t **out, grebe_error *err);
+/* The same if no work is needed for it: a mapped file, bytes of one page that
+ * is verified. NULL: ask grb_segfile_view. */
+static inline const uint8_t *grb_segfile_ready(const grb_segfile *f,
+                                               uint32_t section, uint64_t at,
+                                               uint64_t size) {
+    const grb_section *s = &f->sections[section];
+    uint64_t page = at / GRB_SEGMENT_PAGE;
+    uint64_t bit = s->pages_at + page;
+    if (!f->region->bytes || at >= s->size || size > s->size - at ||
+        size > GRB_SEGMENT_PAGE - at % GRB_SEGMENT_PAGE)
+        return NULL;
+    if (f->verify != GREBE_VERIFY_NEVER &&
+        !(atomic_load_explicit(&f->verified[bit / 64], memory_order_relaxed) >>
+              bit % 64 &
+          1))
+        return NULL;
+    return f->region->bytes + s->at + at;
+}
 grebe_status grb_segfile_corrupt(const grb_segfile *f, uint32_t section,
                                  uint64_t at, grebe_error *err,
                                  const char *what);
@@ -124,6 +142,7 @@ grebe_status grb_segfile_stored(grb_segment *s, uint32_t doc, grb_buf *out,
 grebe_status grb_segfile_key_newest(grb_segment *s, const grb_bounds *b,
                                     const grb_key *key, uint32_t *doc,
                                     grebe_error *err);
+void grb_segfile_key_touch(const grb_segment *s, const grb_key *key);
 grebe_status grb_segfile_key_older(grb_segment *s, uint32_t doc,
                                    uint32_t *older, grebe_error *err);
 grebe_status grb_segfile_key_bytes(grb_segment *s, uint32_t doc,

@@ -223,6 +223,9 @@ struct grb_segment_ops {
                                grebe_error *err);
     grebe_status (*key_older)(grb_segment *s, uint32_t doc, uint32_t *older,
                               grebe_error *err);
+    /* Asks the processor for what key_newest will read first, so that look-ups
+     * in many segments wait for memory at the same time. NULL: nothing. */
+    void (*key_touch)(const grb_segment *s, const grb_key *key);
     /* Key bytes of a document (size 0 and NULL without one); in memory of
      * the segment or of `arena`. */
     grebe_status (*key_bytes)(grb_segment *s, uint32_t doc, grb_arena *arena,

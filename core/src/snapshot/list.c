@@ -37,29 +37,39 @@ void grb_list_release(grb_list *list) {
     grb_free(list->allocator, list, list_size(list->count));
 }
 
-grebe_status grb_leaf_key(const grb_leaf *leaf, uint64_t epoch,
-                          const grb_key *key, uint32_t *doc,
-                          grebe_error *err) {
-    grb_segment *s = leaf->segment;
-    grebe_status status = s->ops->key_newest(s, &leaf->bounds, key, doc, err);
-    while (status == GREBE_OK && *doc != GRB_NO_DOC && leaf->view &&
-           grb_view_dead(leaf->view, *doc, epoch))
-        status = s->ops->key_older(s, *doc, doc, err);
-    return status;
+#define KEY_AHEAD 8u /* leaves whose look-ups wait for memory together */
+
+static void key_touch(const grb_snapshot *s, uint32_t i, const grb_key *key) {
+    const grb_segment *segment = s->list->leaves[i].segment;
+    if (segment->ops->key_touch) segment->ops->key_touch(segment, key);
+}
+
+grebe_status grb_snapshot_key_newest(const grb_snapshot *s, uint32_t i,
+                                     const grb_key *key, uint32_t *doc,
+                                     grebe_error *err) {
+    grb_leaf leaf;
+    if (i + 1 == grb_snapshot_leaf_count(s))
+        for (uint32_t n = 1; n < KEY_AHEAD && n <= i; n++)
+            key_touch(s, i - n, key);
+    if (i >= KEY_AHEAD) key_touch(s, i - KEY_AHEAD, key);
+    grb_snapshot_leaf(s, i, &leaf);
+    return leaf.segment->ops->key_newest(leaf.segment, &leaf.bounds, key, doc,
+                                         err);
 }
 
 grebe_status grb_snapshot_key(const grb_snapshot *s, const grb_key *key,
                               uint32_t *leaf, uint32_t *doc,
                               grebe_error *err) {
+    grebe_status status = GREBE_OK;
     *doc = GRB_NO_DOC;
-    for (uint32_t i = grb_snapshot_leaf_count(s); i-- > 0;) {
-        grb_leaf view;
-        grb_snapshot_leaf(s, i, &view);
-        grebe_status status = grb_leaf_key(&view, s->epoch, key, doc, err);
-        if (status != GREBE_OK) return status;
-        if (*doc == GRB_NO_DOC) continue;
-        *leaf = i;
-        return GREBE_OK;
+    for (*leaf = grb_snapshot_leaf_count(s);
+         *doc == GRB_NO_DOC && *leaf > 0;) {
+        const grb_leaf *at = &s->list->leaves[--*leaf];
+        GRB_TRY(grb_snapshot_key_newest(s, *leaf, key, doc, err));
+        while (*doc != GRB_NO_DOC && at->view &&
+               grb_view_dead(at->view, *doc, s->epoch))
+            GRB_TRY(at->segment->ops->key_older(at->segment, *doc, doc, err));
     }
-    return GREBE_OK;
+done:
+    return status;
 }

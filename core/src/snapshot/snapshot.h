@@ -116,9 +116,12 @@ bool grb_snapshot_foreign(const grb_snapshot *s);
 grebe_status grb_snapshot_key(const grb_snapshot *s, const grb_key *key,
                               uint32_t *leaf, uint32_t *doc, grebe_error *err);
 
-/* Newest live document of one leaf with the key; key_older goes on. */
-grebe_status grb_leaf_key(const grb_leaf *leaf, uint64_t epoch,
-                          const grb_key *key, uint32_t *doc, grebe_error *err);
+/* Newest document of leaf i with the key, dead or alive; key_older goes on.
+ * For walks from the last leaf to the first: leaves to come are asked for
+ * ahead of their turn. */
+grebe_status grb_snapshot_key_newest(const grb_snapshot *s, uint32_t i,
+                                     const grb_key *key, uint32_t *doc,
+                                     grebe_error *err);
 
 /* A leaf's live window; see grb_view_window. */
 static inline bool grb_leaf_window(const grb_leaf *leaf, uint64_t epoch,
