@@ -1,4 +1,4 @@
-/* rooms: base doc analysis snapshot query search api */
+/* rooms: base doc analysis segment snapshot query search api */
 /* The oracle's `after_deletes`: segments with deleted and replaced documents,
  * and the same documents merged into one, hits and scores to the bit. Dead
  * documents count in the statistics until the merge. */

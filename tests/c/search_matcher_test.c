@@ -1,4 +1,4 @@
-/* rooms: base doc analysis snapshot query search api */
+/* rooms: base doc analysis segment snapshot query search api */
 /* Every operator against brute force: random documents in several leaves,
  * random trees, random deletes. The brute force knows documents as lists of
  * words and evaluates trees one document at a time. The seed is printed;
