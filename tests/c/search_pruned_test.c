@@ -19,7 +19,8 @@
 enum { BODY, TAG, NUM };
 enum {
     LEAVES_MAX = 5,
-    OFF_ALL = GRB_OFF_PRUNING | GRB_OFF_LISTS | GRB_OFF_COUNTS
+    OFF_ALL = GRB_OFF_PRUNING | GRB_OFF_LISTS | GRB_OFF_COUNTS |
+              GRB_OFF_COLUMNS
 };
 
 static const grebe_allocator *const A = &grb_allocator_malloc;

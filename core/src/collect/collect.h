@@ -180,6 +180,7 @@ typedef struct grb_ranked {
     bool bounded; /* `bound`: the first key of the worst kept */
     bool heaped;  /* `pool` is a heap */
     grb_sort_cell bound;
+    uint64_t wanted[GRB_WINDOW_WORDS]; /* matches that can still enter */
     grb_ranked_source sources[GRB_SORT_KEYS_MAX];
 } grb_ranked;
 
@@ -192,6 +193,9 @@ grebe_status grb_ranked_leaf(grb_ranked *r, uint32_t leaf_ord,
                              const grb_leaf *leaf, grebe_error *err);
 grebe_status grb_ranked_window(grb_ranked *r, const grb_match_window *w,
                                grebe_error *err);
+/* Whether the window at `base` of the present leaf can be left out unseen. */
+grebe_status grb_ranked_skips(grb_ranked *r, uint32_t base, bool *skips,
+                              grebe_error *err);
 grebe_status grb_ranked_finish(grb_ranked *r, grebe_error *err);
 /* The items in order, after grb_ranked_finish. */
 const grb_items *grb_ranked_items(const grb_ranked *r);
@@ -243,6 +247,7 @@ typedef struct grb_collector {
     bool by_score; /* `top` holds the places, else `ranked` */
     bool in_order; /* nothing that comes later can enter a full page */
     bool counted;  /* `total` was counted apart from the places */
+    bool apart;    /* and will be: windows may be left out */
     uint64_t total;
     grb_top top;
     grb_ranked *ranked;

@@ -37,6 +37,19 @@ static bool collector_settled(const grb_collector *c) {
     return c->in_order && grb_collector_more(c);
 }
 
+/* Whether a window may be left out: its matches need not be counted, and none
+ * can enter the page. */
+static grebe_status collector_skips(void *context, uint32_t base, bool *skips,
+                                    grebe_error *err) {
+    grb_collector *c = context;
+    const grb_collect_request *r = &c->request;
+    *skips = false;
+    if (!c->apart && !r->total_known &&
+        (r->total_max == GREBE_TOTAL_EXACT || c->total <= r->total_max))
+        return GREBE_OK;
+    return grb_ranked_skips(c->ranked, base, skips, err);
+}
+
 static grebe_status collector_window(void *context, const grb_match_window *w,
                                      grebe_error *err) {
     grb_collector *c = context;
@@ -104,6 +117,8 @@ grebe_status grb_collector_init(grb_collector *c, grb_search_context *context,
     c->visitor.floor = GRB_FLOOR_NONE;
     if (c->by_score && request->facet_count == 0 && !request->after)
         c->visitor.list = collector_list;
+    if (!c->by_score && request->facet_count == 0)
+        c->visitor.skips = collector_skips;
     c->in_order = request->plan->count == 0 ||
                   (request->plan->plain && request->constant);
     if (c->by_score)
@@ -168,6 +183,6 @@ void grb_collector_cells(const grb_collector *c, size_t i,
 }
 
 bool grb_collector_more(const grb_collector *c) {
-    if (c->counted) return c->total > c->top.count;
+    if (c->counted && c->by_score) return c->total > c->top.count;
     return c->by_score ? c->top.more : c->ranked->more;
 }

@@ -156,22 +156,39 @@ done:
     return status;
 }
 
-static void ord_count_one(grb_facet *f, int64_t ord) {
+static inline void ord_count_one(grb_facet *f, int64_t ord) {
     if (GRB_LIKELY((uint64_t)ord < f->ord_count)) f->counts[ord]++;
+}
+
+/* Ordinals as 32-bit numbers from `counts` on; all are known to be inside. */
+static void ords_narrow(uint32_t *counts, uint64_t bits,
+                        const uint32_t *values) {
+    if (bits == UINT64_MAX) {
+        for (uint32_t k = 0; k < 64; k += 4) {
+            counts[values[k]]++;
+            counts[values[k + 1]]++;
+            counts[values[k + 2]]++;
+            counts[values[k + 3]]++;
+        }
+        return;
+    }
+    for (; bits; bits &= bits - 1) counts[values[grb_ctz64(bits)]]++;
 }
 
 /* One value a document: the loop that a facet spends its time in. */
 static void ords_single(grb_facet *f, const grb_match_window *w,
                         const grb_column_window *c) {
+    bool narrow = c->narrow && c->min >= 0 && c->least == c->min &&
+                  c->max < (int64_t)f->ord_count;
     for (uint32_t i = 0; i < GRB_WINDOW_WORDS; i++) {
         uint64_t bits = w->bits[i];
         if (!c->all) bits &= c->present[i];
-        const int64_t *values = c->values + i * 64;
-        if (bits == UINT64_MAX)
-            for (uint32_t k = 0; k < 64; k++) ord_count_one(f, values[k]);
+        if (narrow)
+            ords_narrow(f->counts + c->least, bits, c->narrow + i * 64);
         else
             for (; bits; bits &= bits - 1)
-                ord_count_one(f, values[grb_ctz64(bits)]);
+                ord_count_one(f, grb_column_value(
+                                     c, i * 64 + (uint32_t)grb_ctz64(bits)));
     }
 }
 
@@ -208,8 +225,9 @@ static grebe_status numbers_count(grb_facet *f, const grb_match_window *w,
             uint32_t to = c->offsets ? c->offsets[at + 1] : at + 1;
             uint64_t stamp = (uint64_t)f->leaf_number << 32 | (w->base + at);
             for (uint32_t k = from; k < to; k++) {
-                if (!item || item->word != c->values[k])
-                    item = grb_values_number(&f->values, c->values[k], where);
+                int64_t v = grb_column_value(c, k);
+                if (!item || item->word != v)
+                    item = grb_values_number(&f->values, v, where);
                 if (!item) return where->status;
                 item->count += item->stamp != stamp;
                 item->stamp = stamp;
@@ -241,7 +259,8 @@ grebe_status grb_facet_window(grb_facet *f, const grb_match_window *w,
     grb_column_window c = {.any = false};
     if (f->present) {
         grebe_status status =
-            f->present->window(f->present, w->base, true, &c, err);
+            grb_column_pick(f->present, f->context->off & GRB_OFF_COLUMNS,
+                            w->base, w->bits, &c, err);
         if (status != GREBE_OK) return status;
     }
     if (!c.any) {

@@ -166,7 +166,7 @@ static void cell_column(const grb_sort_key *key, const grb_ranked_source *s,
     out->size = 0;
     if (from == to) cell_missing(key, out);
     for (uint32_t i = from; i < to; i++) {
-        int64_t value = w->values[i], word = value;
+        int64_t value = grb_column_value(w, i), word = value;
         if (key->keyword) {
             if ((uint64_t)value >= s->column->ord_count) continue;
             word = 2 * (int64_t)(s->ranks ? s->ranks[value] : (uint32_t)value);
@@ -178,12 +178,13 @@ static void cell_column(const grb_sort_key *key, const grb_ranked_source *s,
     }
 }
 
-/* The column's window with its values, read once. */
-static grebe_status source_ready(grb_ranked_source *s, uint32_t base,
-                                 grebe_error *err) {
+/* The column's window with the values of its matches, read once. */
+static grebe_status source_ready(const grb_ranked *r, grb_ranked_source *s,
+                                 const grb_match_window *w, grebe_error *err) {
     if (s->ready || !s->column) return GREBE_OK;
     s->ready = true;
-    return s->column->window(s->column, base, true, &s->window, err);
+    return grb_column_pick(s->column, r->context->off & GRB_OFF_COLUMNS,
+                           w->base, r->wanted, &s->window, err);
 }
 
 static grebe_status cell_fill(grb_ranked *r, uint32_t i,
@@ -192,7 +193,7 @@ static grebe_status cell_fill(grb_ranked *r, uint32_t i,
     const grb_sort_key *key = &r->plan->keys[i];
     out->bytes = NULL;
     if (key->source == GRB_SORT_COLUMN) {
-        grebe_status status = source_ready(&r->sources[i], w->base, err);
+        grebe_status status = source_ready(r, &r->sources[i], w, err);
         if (status == GREBE_OK) cell_column(key, &r->sources[i], at, out);
         return status;
     }
@@ -263,28 +264,122 @@ static grebe_status pool_push(grb_ranked *r, const grb_item *item,
     return GREBE_OK;
 }
 
-/* Whether nothing of the window can enter: by its column's extremes. */
-static grebe_status window_cut(grb_ranked *r, const grb_match_window *w,
-                               bool *cut, grebe_error *err) {
-    *cut = false;
-    if (!r->bounded || r->after) return GREBE_OK;
+/* What a document's first key may be for it to come behind the cursor and
+ * before the bound: values from `lower` to `upper`, if `values`, or none at
+ * all, if `missing`. */
+typedef struct key_room {
+    bool values, missing;
+    int64_t lower, upper;
+} key_room;
+
+/* Words of the first key to values of its column: an interval stays one. */
+static void room_values(const grb_sort_key *key, int64_t low, int64_t high,
+                        key_room *out) {
+    int64_t lower = key->desc ? ~high : low, upper = key->desc ? ~low : high;
+    if (key->keyword) {
+        /* Twice the ordinal, or an odd number between two of them. */
+        lower = lower / 2 + (lower > 0 && lower % 2);
+        upper = upper >= 0 ? upper / 2 : -1;
+    }
+    out->lower = lower;
+    out->upper = upper;
+    out->values &= lower <= upper;
+}
+
+static key_room room_make(const grb_ranked *r) {
     const grb_sort_key *key = &r->plan->keys[0];
-    grb_ranked_source *s = &r->sources[0];
-    if (key->source != GRB_SORT_COLUMN || key->keyword) return GREBE_OK;
-    grb_sort_cell best;
-    cell_missing(key, &best);
-    if (s->column) {
-        grebe_status status =
-            s->column->window(s->column, w->base, false, &s->window, err);
-        if (status != GREBE_OK) return status;
-        if (s->window.any && !key->missing_first) {
-            best.state = GRB_CELL_VALUE;
-            best.word = key->desc ? ~s->window.max : s->window.min;
+    const grb_sort_cell *after = &r->sources[0].after, *bound = &r->bound;
+    key_room out = {.values = true, .missing = true};
+    int64_t low = INT64_MIN, high = INT64_MAX;
+    /* With one key, who comes later with the same value is behind. */
+    bool alone = r->plan->count == 1;
+    grb_sort_cell missing;
+    cell_missing(key, &missing);
+    if (r->bounded) {
+        out.values = bound->state >= GRB_CELL_VALUE;
+        out.missing = missing.state < bound->state + !alone;
+        if (bound->state == GRB_CELL_VALUE) high = bound->word;
+        if (alone && bound->state == GRB_CELL_VALUE) {
+            out.values = high > INT64_MIN;
+            high -= out.values;
         }
     }
-    int order = cell_compare(&best, &r->bound);
-    *cut = order > 0 || (order == 0 && r->plan->count == 1);
-    return GREBE_OK;
+    if (r->after) {
+        out.values &= after->state <= GRB_CELL_VALUE;
+        out.missing &= missing.state >= after->state;
+        if (after->state == GRB_CELL_VALUE) low = after->word;
+    }
+    room_values(key, low, high, &out);
+    return out;
+}
+
+/* Whether the first key decides by intervals of its column's values. */
+static bool room_can(const grb_ranked *r) {
+    const grb_sort_key *key = &r->plan->keys[0];
+    const grb_ranked_source *s = &r->sources[0];
+    if (r->plan->count == 0 || key->source != GRB_SORT_COLUMN ||
+        (r->context->off & GRB_OFF_COLUMNS))
+        return false;
+    /* Of what the cursor leaves out nobody knows whether it was counted as
+     * more to come, of several values not which is the key. */
+    if (r->after &&
+        ((r->bounded && !r->more) || (s->column && s->column->many)))
+        return false;
+    return (r->bounded || r->after) && !s->ranks;
+}
+
+/* Whether no document of a window can enter, by its extremes. */
+static grebe_status room_misses(grb_ranked *r, const key_room *room,
+                                uint32_t base, bool *misses,
+                                grebe_error *err) {
+    grb_ranked_source *s = &r->sources[0];
+    bool values = room->values && s->column;
+    *misses = !room->missing && !values;
+    if (room->missing || !values) return GREBE_OK;
+    grebe_status status =
+        s->column->window(s->column, base, false, &s->window, err);
+    *misses =
+        status == GREBE_OK && (!s->window.any || s->window.max < room->lower ||
+                               s->window.min > room->upper);
+    return status;
+}
+
+/* Keeps of `wanted` what can enter; values are compared as they are packed. */
+static grebe_status room_keep(grb_ranked *r, uint32_t base, grebe_error *err) {
+    grebe_status status = GREBE_OK;
+    key_room room = room_make(r);
+    grb_column *column = r->sources[0].column;
+    uint64_t having[GRB_WINDOW_WORDS] = {0};
+    bool misses;
+    GRB_TRY(room_misses(r, &room, base, &misses, err));
+    if (misses) {
+        memset(r->wanted, 0, sizeof r->wanted);
+        return GREBE_OK;
+    }
+    if (room.missing && column) {
+        memcpy(having, r->wanted, sizeof having);
+        GRB_TRY(grb_column_between(column, false, base, INT64_MIN, INT64_MAX,
+                                   having, err));
+    }
+    uint64_t missing[GRB_WINDOW_WORDS];
+    for (uint32_t i = 0; i < GRB_WINDOW_WORDS; i++)
+        missing[i] = room.missing ? r->wanted[i] & ~having[i] : 0;
+    if (room.values && column)
+        GRB_TRY(grb_column_between(column, false, base, room.lower, room.upper,
+                                   r->wanted, err));
+    else
+        memset(r->wanted, 0, sizeof r->wanted);
+    for (uint32_t i = 0; i < GRB_WINDOW_WORDS; i++) r->wanted[i] |= missing[i];
+done:
+    return status;
+}
+
+grebe_status grb_ranked_skips(grb_ranked *r, uint32_t base, bool *skips,
+                              grebe_error *err) {
+    *skips = false;
+    if (!r->more || !r->bounded || !room_can(r)) return GREBE_OK;
+    key_room room = room_make(r);
+    return room_misses(r, &room, base, skips, err);
 }
 
 /* Those of 64 matches whose first key is not behind the bound. */
@@ -300,18 +395,18 @@ static uint64_t word_survivors(const grb_ranked *r, uint32_t at,
     if (missing.state > r->bound.state) kept = 0;
     if (r->bound.state != GRB_CELL_VALUE)
         return r->bound.state == GRB_CELL_LAST ? kept | present : kept;
-    const int64_t *values = w->values + at;
     int64_t flip = key->desc ? -1 : 0, bound = r->bound.word;
     if (!key->keyword) {
         for (; present; present &= present - 1) {
             int bit = grb_ctz64(present);
-            kept |= (uint64_t)((values[bit] ^ flip) <= bound) << bit;
+            int64_t value = grb_column_value(w, at + (uint32_t)bit);
+            kept |= (uint64_t)((value ^ flip) <= bound) << bit;
         }
         return kept;
     }
     for (; present; present &= present - 1) {
         int bit = grb_ctz64(present);
-        int64_t word = values[bit];
+        int64_t word = grb_column_value(w, at + (uint32_t)bit);
         if ((uint64_t)word >= s->column->ord_count) continue;
         if (s->ranks) word = s->ranks[word];
         kept |= (uint64_t)((word * 2 ^ flip) <= bound) << bit;
@@ -336,32 +431,53 @@ done:
     return status;
 }
 
+/* Makes `wanted` the matches that can still enter; false: none. */
+static grebe_status wanted_make(grb_ranked *r, const grb_match_window *w,
+                                bool *some, grebe_error *err) {
+    grebe_status status = GREBE_OK;
+    uint64_t lost = 0, left = 0;
+    /* In insertion order alone, whatever comes behind a full page is out. */
+    if (r->plan->count == 0 && r->pool.count == r->keep) {
+        r->more = true;
+        *some = false;
+        return GREBE_OK;
+    }
+    *some = true;
+    memcpy(r->wanted, w->bits, sizeof r->wanted);
+    if (!room_can(r)) return GREBE_OK;
+    GRB_TRY(room_keep(r, w->base, err));
+    for (uint32_t i = 0; i < GRB_WINDOW_WORDS; i++) {
+        lost |= r->wanted[i] ^ w->bits[i];
+        left |= r->wanted[i];
+    }
+    /* Before a bound only the cursor leaves out, and that is no more to come.
+     */
+    if (r->bounded && lost) r->more = true;
+    *some = left != 0;
+done:
+    return status;
+}
+
 grebe_status grb_ranked_window(grb_ranked *r, const grb_match_window *w,
                                grebe_error *err) {
     _Alignas(grb_item) char
         space[sizeof(grb_item) + GRB_SORT_KEYS_MAX * sizeof(grb_sort_cell)];
     grb_item *item = (grb_item *)space;
     grebe_status status = GREBE_OK;
-    bool cut = false;
+    bool some = false;
     if (r->keep == 0) return GREBE_OK;
     for (uint32_t i = 0; i < r->plan->count; i++) r->sources[i].ready = false;
-    /* In insertion order alone, whatever comes behind a full page is out. */
-    if (r->plan->count == 0) cut = r->pool.count == r->keep;
-    GRB_TRY(cut ? GREBE_OK : window_cut(r, w, &cut, err));
-    if (cut) {
-        r->more = true;
-        return GREBE_OK;
-    }
-    if (r->plan->count > 0)
-        GRB_TRY(source_ready(&r->sources[0], w->base, err));
+    GRB_TRY(wanted_make(r, w, &some, err));
+    if (!some) return GREBE_OK;
+    if (r->plan->count > 0) GRB_TRY(source_ready(r, &r->sources[0], w, err));
     bool fast = r->plan->count > 0 && r->sources[0].column && !r->after &&
                 r->sources[0].window.any && !r->sources[0].window.offsets;
     item->leaf = r->leaf_ord;
     for (uint32_t i = 0; i < GRB_WINDOW_WORDS; i++) {
-        uint64_t bits = w->bits[i];
+        uint64_t bits = r->wanted[i];
         if (fast && r->bounded && bits) {
             bits = word_survivors(r, i * 64, bits);
-            r->more |= bits != w->bits[i];
+            r->more |= bits != r->wanted[i];
         }
         for (; bits; bits &= bits - 1)
             GRB_TRY(match_take(r, w, i * 64 + (uint32_t)grb_ctz64(bits), item,

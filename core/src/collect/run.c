@@ -31,6 +31,14 @@ static bool run_prunes(const grb_collector *c, const grb_weight *main,
     return countable && postings >= PRUNE_MIN;
 }
 
+/* Whether the total of a sorted page is known without its windows. */
+static bool run_apart(const grb_collector *c, const grb_weight *main,
+                      size_t filter_count) {
+    return c->visitor.skips && main && filter_count == 0 &&
+           !(c->context->off & GRB_OFF_COLUMNS) &&
+           grb_weight_counted(c->context, main);
+}
+
 grebe_status grb_collector_run(grb_collector *c, const grb_weight *main,
                                const grb_weight *const *filters,
                                size_t filter_count, grebe_error *err) {
@@ -44,11 +52,12 @@ grebe_status grb_collector_run(grb_collector *c, const grb_weight *main,
             c->context, main, filters, filter_count,
             r->total_max == GREBE_TOTAL_EXACT ? UINT64_MAX : r->total_max,
             &c->total, err);
-    if (!run_prunes(c, main, filter_count))
+    c->apart = run_apart(c, main, filter_count);
+    c->visitor.prune = run_prunes(c, main, filter_count);
+    if (!c->apart && !c->visitor.prune)
         return grb_search_run(c->context, main, filters, filter_count, scored,
                               &c->visitor, err);
     /* From here on `total` counts what was offered: never more than all. */
-    c->visitor.prune = true;
     uint64_t total = 0, most = UINT64_MAX;
     if (r->total_max != GREBE_TOTAL_EXACT)
         most = GRB_MAX(r->total_max, r->keep);

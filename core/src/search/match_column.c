@@ -16,37 +16,6 @@ typedef struct column_matcher {
     bool any;
 } column_matcher;
 
-/* Bits of 64 values; the loop has no branches so that it becomes vectors. */
-static uint64_t values_test(const int64_t *values, uint32_t count,
-                            int64_t lower, int64_t upper) {
-    uint64_t word = 0;
-    for (uint32_t i = 0; i < count; i++)
-        word |= (uint64_t)((values[i] >= lower) & (values[i] <= upper)) << i;
-    return word;
-}
-
-static bool many_test(const grb_column_window *w, uint32_t i, int64_t lower,
-                      int64_t upper) {
-    for (uint32_t k = w->offsets[i]; k < w->offsets[i + 1]; k++)
-        if (w->values[k] >= lower && w->values[k] <= upper) return true;
-    return false;
-}
-
-/* Bits of documents 64 * at .. of the window. */
-static uint64_t word_test(const column_matcher *c, const grb_column_window *w,
-                          uint32_t at, uint32_t count, uint64_t wanted) {
-    uint64_t word = 0;
-    if (!w->offsets)
-        return wanted &
-               values_test(w->values + at * 64, count, c->lower, c->upper);
-    for (; wanted; wanted &= wanted - 1) {
-        uint32_t i = at * 64 + (uint32_t)grb_ctz64(wanted);
-        if (many_test(w, i, c->lower, c->upper))
-            word |= wanted & (~wanted + 1);
-    }
-    return word;
-}
-
 static bool zone_misses(const column_matcher *c, const grb_column_window *w) {
     return !w->any || (!c->any && (w->max < c->lower || w->min > c->upper));
 }
@@ -70,33 +39,26 @@ done:
     return status;
 }
 
-/* Takes the window's values into `bits`. */
-static void window_test(const column_matcher *c, const grb_column_window *w,
-                        const grb_within *within, uint64_t *bits) {
-    bool whole = c->any || (w->min >= c->lower && w->max <= c->upper);
-    for (uint32_t at = 0; at * 64 < w->count; at++) {
-        uint32_t count = GRB_MIN(w->count - at * 64, 64);
-        uint64_t wanted =
-            count == 64 ? ~(uint64_t)0 : ((uint64_t)1 << count) - 1;
-        if (!w->all) wanted &= w->present[at];
-        if (within) wanted &= within->bits[at];
-        if (wanted)
-            bits[at] = whole ? wanted : word_test(c, w, at, count, wanted);
-    }
-}
-
 static grebe_status column_eval(grb_matcher *m, uint32_t base,
                                 const grb_within *within, uint64_t *bits,
                                 float *scores, bool *any, grebe_error *err) {
     column_matcher *c = (column_matcher *)m;
     grb_column_window w;
     grebe_status status = GREBE_OK;
-    if (base >= m->run->leaf.bounds.max_doc) goto done;
+    bool plain = m->run->c->off & GRB_OFF_COLUMNS;
+    uint32_t size = grb_window_size(m->run, base);
+    if (size == 0) goto done;
     GRB_TRY(c->column->window(c->column, base, false, &w, err));
     if (zone_misses(c, &w)) goto done;
-    GRB_TRY(c->column->window(c->column, base, true, &w, err));
-    GRB_TRY(grb_budget_spend(&m->run->c->budget, w.count, err));
-    window_test(c, &w, within, bits);
+    GRB_TRY(grb_budget_spend(&m->run->c->budget, within ? within->count : size,
+                             err));
+    if (within)
+        memcpy(bits, within->bits, GRB_WINDOW / 8);
+    else
+        grb_bits_fill(bits, 0, size);
+    GRB_TRY(grb_column_between(c->column, plain, base,
+                               c->any ? INT64_MIN : c->lower,
+                               c->any ? INT64_MAX : c->upper, bits, err));
     if (!grb_bits_any(bits)) goto done;
     *any = true;
     if (scores) grb_scores_fill(bits, scores, m->weight->boost);

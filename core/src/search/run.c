@@ -162,6 +162,21 @@ done:
     return status;
 }
 
+/* Passes over windows that the visitor does not want. */
+static grebe_status skips_pass(const grb_leaf_run *run,
+                               const grb_visitor *visitor, uint64_t *at,
+                               grebe_error *err) {
+    grebe_status status = GREBE_OK;
+    bool skips = visitor->skips != NULL;
+    while (skips && *at < run->leaf.bounds.max_doc) {
+        GRB_TRY(grb_budget_spend(&run->c->budget, 1, err));
+        GRB_TRY(visitor->skips(visitor->context, (uint32_t)*at, &skips, err));
+        if (skips) *at += GRB_WINDOW;
+    }
+done:
+    return status;
+}
+
 static grebe_status leaf_windows(const crew *k, const grb_leaf_run *run,
                                  bool scored, grb_visitor *visitor,
                                  grebe_error *err) {
@@ -176,12 +191,13 @@ static grebe_status leaf_windows(const crew *k, const grb_leaf_run *run,
     for (uint64_t at = 0; at < max_doc && !visitor->stop;) {
         uint32_t base;
         bool found = true, sure;
+        GRB_TRY(skips_pass(run, visitor, &at, err));
         GRB_TRY(floor_pass(k, visitor, &at, &sure, err));
         if (at >= max_doc) break;
         base = (uint32_t)at;
         if (!sure) GRB_TRY(crew_next(k, run, &base, &found, err));
         if (!found) break;
-        if (visitor->prune && base > at) {
+        if ((visitor->prune || visitor->skips) && base > at) {
             at = base;
             continue;
         }

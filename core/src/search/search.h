@@ -52,7 +52,8 @@ enum {
     GRB_OFF_PRUNING = 1, /* leaving out what cannot enter a full page */
     GRB_OFF_LISTS = 2,   /* one term's blocks handed on without windows */
     GRB_OFF_COUNTS = 4,  /* totals from statistics */
-    GRB_OFF_COSTS = 8    /* exhaustive where that is cheaper */
+    GRB_OFF_COSTS = 8,   /* exhaustive where that is cheaper */
+    GRB_OFF_COLUMNS = 16 /* columns looked at in part, zones, their order */
 };
 
 /* Fill the first five and leave the rest zero. */
@@ -114,6 +115,10 @@ typedef struct grb_visitor {
      * later in insertion order, so that an equal score can be left out too. */
     bool prune;
     float floor;
+    /* NULL: every window is wanted. Else asked before a window is looked for:
+     * whether that at `base` may be left out. */
+    grebe_status (*skips)(void *context, uint32_t base, bool *skips,
+                          grebe_error *err);
 } grb_visitor;
 
 #define GRB_FLOOR_NONE (-1.0f)

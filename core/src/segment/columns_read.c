@@ -7,8 +7,8 @@
  * it is read; ordinals are below ord_count.
  * Threads: one a column.
  */
+#include "segment/column_kernel.h"
 #include "segment/file.h"
-#include "segment/kernel.h"
 
 typedef struct column {
     grb_column base;
@@ -23,10 +23,13 @@ typedef struct column {
     /* what windows hand out */
     uint64_t words[GRB_WINDOW_WORDS];
     uint32_t *offsets;
-    int64_t *values; /* of a window */
-    uint64_t *dense; /* values in the order kept */
-    uint64_t room;   /* of values and dense */
-    int64_t *few;    /* of one document */
+    int64_t *values;         /* of a window */
+    uint64_t *dense;         /* values in the order kept */
+    uint64_t room;           /* of values and dense */
+    uint32_t *narrow;        /* values of a window less the least */
+    uint32_t *packed_narrow; /* the same in the order kept */
+    uint32_t narrow_page;    /* whose values these are; UINT32_MAX: none */
+    int64_t *few;            /* of one document */
     uint64_t few_room;
 } column;
 
@@ -66,6 +69,15 @@ static bool width_allowed(uint32_t width) {
     return width <= 56 || width == 64;
 }
 
+/* Extremes of an entry against its base, and of ordinals against the values
+ * there are: single values then need only be compared with the greatest. */
+static bool extremes_sane(const column *c, const entry *e) {
+    if (e->step == 0 && e->base != (uint64_t)e->min) return false;
+    if (e->step == 0 && e->width == 0 && e->min != e->max) return false;
+    return c->base.kind != GREBE_KEYWORD ||
+           (e->min >= 0 && e->max < (int64_t)c->base.ord_count);
+}
+
 /* Counts of an entry against each other and against the page's size. */
 static bool entry_sane(const column *c, const entry *e, uint32_t docs) {
     uint64_t size = e->flags & GRB_PAGE_ALL ? 0 : GRB_WINDOW / 8;
@@ -73,7 +85,8 @@ static bool entry_sane(const column *c, const entry *e, uint32_t docs) {
     if (many != c->base.many || !width_allowed(e->width) ||
         !width_allowed(e->ends_width) || e->docs_with == 0 ||
         e->docs_with > docs || e->min > e->max ||
-        ((e->flags & GRB_PAGE_ALL) && e->docs_with != docs))
+        ((e->flags & GRB_PAGE_ALL) && e->docs_with != docs) ||
+        !extremes_sane(c, e))
         return false;
     if (many ? e->count < e->docs_with || e->width == 0 || e->ends_width > 32
              : e->count != e->docs_with)
@@ -128,9 +141,7 @@ static inline int64_t value_get(const column *c, const entry *e, uint32_t i) {
 }
 
 /* Hostile values outside the zone map would slip through pruning. */
-static inline bool value_sane(const column *c, const entry *e, int64_t v) {
-    if (c->base.kind == GREBE_KEYWORD && (uint64_t)v >= c->base.ord_count)
-        return false;
+static inline bool value_sane(const entry *e, int64_t v) {
     return v >= e->min && v <= e->max;
 }
 
@@ -150,9 +161,15 @@ static grebe_status room_make(column *c, uint64_t count, grebe_error *err) {
     return GREBE_OK;
 }
 
+static void page_decoded(const column *c) {
+    atomic_fetch_add_explicit(&c->f->base.column_pages, 1,
+                              memory_order_relaxed);
+}
+
 /* Decodes the page's values in their order; false: outside the bounds. */
 static bool dense_make(column *c, const entry *e, int64_t *out) {
     int64_t min = INT64_MAX, max = INT64_MIN;
+    page_decoded(c);
     if (e->width)
         grb_bits_unpack(c->packed, e->count, e->width, (uint64_t *)out);
     else
@@ -163,7 +180,7 @@ static bool dense_make(column *c, const entry *e, int64_t *out) {
         max = GRB_MAX(max, v);
         out[i] = v;
     }
-    return value_sane(c, e, min) && value_sane(c, e, max);
+    return value_sane(e, min) && value_sane(e, max);
 }
 
 /* Spreads the values of documents that have one to their places. */
@@ -186,32 +203,43 @@ static bool offsets_make(column *c, const entry *e) {
     return before == e->count;
 }
 
+/* What the index says of the window at `first`. */
+static void window_begin(const column *c, uint32_t first, entry *e,
+                         grb_column_window *out) {
+    uint32_t page = first / GRB_WINDOW;
+    memset(out, 0, sizeof *out);
+    out->base = first;
+    if (page >= c->field->page_count || first % GRB_WINDOW) return;
+    out->count = page_docs(c, page);
+    entry_get(c, page, e);
+    out->any = e->flags & GRB_PAGE_ANY;
+    out->all = e->flags & GRB_PAGE_ALL;
+    if (!out->any) return;
+    out->min = e->min;
+    out->max = e->max;
+}
+
+static void words_make(column *c, const grb_column_window *w) {
+    memset(c->words, c->present || !w->any ? 0 : 0xff, sizeof c->words);
+    if (w->any && c->present) memcpy(c->words, c->present, sizeof c->words);
+}
+
 static grebe_status column_window(grb_column *base, uint32_t first,
                                   bool values_wanted, grb_column_window *out,
                                   grebe_error *err) {
-    grebe_status status;
+    grebe_status status = GREBE_OK;
     column *c = (column *)base;
-    uint32_t page = first / GRB_WINDOW;
     entry e;
-    memset(out, 0, sizeof *out);
-    out->base = first;
-    if (page >= c->field->page_count || first % GRB_WINDOW) return GREBE_OK;
-    out->count = page_docs(c, page);
-    entry_get(c, page, &e);
-    out->any = e.flags & GRB_PAGE_ANY;
+    window_begin(c, first, &e, out);
     if (!out->any) {
-        memset(c->words, 0, sizeof c->words);
+        words_make(c, out);
         out->present = c->words;
         return GREBE_OK;
     }
-    out->all = e.flags & GRB_PAGE_ALL;
-    out->min = e.min;
-    out->max = e.max;
     if (!values_wanted) return GREBE_OK;
-    GRB_TRY(page_load(c, page, &e, err));
+    GRB_TRY(page_load(c, first / GRB_WINDOW, &e, err));
     GRB_TRY(room_make(c, e.count, err));
-    memset(c->words, c->present ? 0 : 0xff, sizeof c->words);
-    if (c->present) memcpy(c->words, c->present, sizeof c->words);
+    words_make(c, out);
     bool spread = !base->many && c->present;
     int64_t *dense = spread ? (int64_t *)c->dense : c->values;
     if (!dense_make(c, &e, dense))
@@ -223,6 +251,214 @@ static grebe_status column_window(grb_column *base, uint32_t first,
     out->values = c->values;
     out->offsets = base->many ? c->offsets : NULL;
 done:
+    return status;
+}
+
+/* ---- a window in part ---- */
+
+/* Looking at one value costs about as much as unpacking so many. */
+#define PICK_COST 6u
+
+/* Whether the page's values, less the least, are 32-bit numbers. */
+static bool entry_narrow(const column *c, const entry *e) {
+    return !c->base.many && e->step == 0 && e->width <= 32;
+}
+
+static grebe_status narrow_room(column *c, grebe_error *err) {
+    size_t size = GRB_WINDOW * sizeof *c->narrow;
+    if (c->packed_narrow) return GREBE_OK;
+    c->narrow = grb_arena_line(c->arena, size);
+    c->packed_narrow = grb_arena_line(c->arena, size);
+    if (c->narrow && c->packed_narrow) return GREBE_OK;
+    c->packed_narrow = NULL;
+    return grb_error_memory(err, size);
+}
+
+/* All of a page's values less the least, in the order kept. */
+static grebe_status narrow_make(column *c, const entry *e, grebe_error *err) {
+    if (c->narrow_page == c->page) return GREBE_OK;
+    c->narrow_page = UINT32_MAX;
+    page_decoded(c);
+    uint32_t most = grb_column_kernels_best.unpack(c->packed, e->count,
+                                                   e->width, c->packed_narrow);
+    if (most > (uint64_t)e->max - (uint64_t)e->min)
+        return page_corrupt(c, e, err, "values outside their bounds");
+    c->narrow_page = c->page;
+    return GREBE_OK;
+}
+
+static inline uint32_t word_rank(const column *c, uint32_t word, uint32_t bit,
+                                 uint32_t before) {
+    if (!c->present) return word * 64 + bit;
+    return before +
+           grb_popcount64(c->words[word] & (((uint64_t)1 << bit) - 1));
+}
+
+/* Values of the documents in `bits`, one by one. */
+static grebe_status few_pick(column *c, const entry *e, const uint64_t *bits,
+                             bool narrow, grebe_error *err) {
+    uint32_t rank = 0;
+    for (uint32_t word = 0; word < GRB_WINDOW_WORDS; word++) {
+        uint64_t w = bits[word] & c->words[word];
+        for (; w; w &= w - 1) {
+            uint32_t bit = (uint32_t)grb_ctz64(w);
+            int64_t v = value_get(c, e, word_rank(c, word, bit, rank));
+            if (!value_sane(e, v))
+                return page_corrupt(c, e, err, "values outside their bounds");
+            if (narrow)
+                c->narrow[word * 64 + bit] = (uint32_t)((uint64_t)v - e->base);
+            else
+                c->values[word * 64 + bit] = v;
+        }
+        rank += grb_popcount64(c->words[word]);
+    }
+    return GREBE_OK;
+}
+
+static void narrow_spread(column *c) {
+    uint32_t n = 0;
+    for (uint32_t word = 0; word < GRB_WINDOW_WORDS; word++)
+        for (uint64_t w = c->words[word]; w; w &= w - 1)
+            c->narrow[word * 64 + (uint32_t)grb_ctz64(w)] =
+                c->packed_narrow[n++];
+}
+
+/* Makes the page known, its presence in `words` (bits at and above the
+ * documents may stand there without one), and says how many of `bits` have a
+ * value. */
+static grebe_status part_begin(column *c, const grb_column_window *w,
+                               const entry *e, const uint64_t *bits,
+                               uint32_t *wanted, grebe_error *err) {
+    grebe_status status;
+    *wanted = 0;
+    GRB_TRY(page_load(c, w->base / GRB_WINDOW, e, err));
+    GRB_TRY(narrow_room(c, err));
+    words_make(c, w);
+    for (uint32_t i = 0; i < GRB_WINDOW_WORDS; i++)
+        *wanted += grb_popcount64(bits[i] & c->words[i]);
+done:
+    return status;
+}
+
+static grebe_status column_pick(grb_column *base, uint32_t first,
+                                const uint64_t *bits, grb_column_window *out,
+                                grebe_error *err) {
+    grebe_status status;
+    column *c = (column *)base;
+    entry e;
+    uint32_t wanted;
+    window_begin(c, first, &e, out);
+    if (!out->any || base->many)
+        return column_window(base, first, true, out, err);
+    GRB_TRY(part_begin(c, out, &e, bits, &wanted, err));
+    bool narrow = entry_narrow(c, &e), few = wanted * PICK_COST < e.count;
+    if (!narrow && !few) return column_window(base, first, true, out, err);
+    if (!narrow) GRB_TRY(room_make(c, e.count, err));
+    out->present = c->words;
+    out->values = narrow ? NULL : c->values;
+    out->narrow = narrow ? c->narrow : NULL;
+    out->least = e.min;
+    if (few) {
+        status = few_pick(c, &e, bits, narrow, err);
+        goto done;
+    }
+    GRB_TRY(narrow_make(c, &e, err));
+    if (c->present)
+        narrow_spread(c);
+    else
+        out->narrow = c->packed_narrow;
+done:
+    return status;
+}
+
+/* Takes out of `bits` the documents whose bit in `kept`, which has one a
+ * value, is clear. */
+static void kept_spread(const column *c, const uint64_t *kept,
+                        uint64_t *bits) {
+    uint32_t rank = 0;
+    for (uint32_t word = 0; word < GRB_WINDOW_WORDS; word++) {
+        uint64_t has = c->words[word], out = 0;
+        uint32_t at = rank / 64, shift = rank % 64, n = grb_popcount64(has);
+        uint64_t stream = n ? kept[at] >> shift : 0;
+        if (n && shift && shift + n > 64)
+            stream |= kept[at + 1] << (64 - shift);
+        for (uint64_t w = has; w; w &= w - 1, stream >>= 1)
+            out |= (w & (~w + 1)) & (~(stream & 1) + 1);
+        bits[word] &= out;
+        rank += n;
+    }
+}
+
+static grebe_status few_between(column *c, const entry *e, int64_t lower,
+                                int64_t upper, uint64_t *bits,
+                                grebe_error *err) {
+    uint32_t rank = 0;
+    for (uint32_t word = 0; word < GRB_WINDOW_WORDS; word++) {
+        uint64_t kept = 0;
+        for (uint64_t w = bits[word] & c->words[word]; w; w &= w - 1) {
+            uint32_t bit = (uint32_t)grb_ctz64(w);
+            int64_t v = value_get(c, e, word_rank(c, word, bit, rank));
+            if (!value_sane(e, v))
+                return page_corrupt(c, e, err, "values outside their bounds");
+            kept |= (uint64_t)(v >= lower && v <= upper) << bit;
+        }
+        bits[word] = kept;
+        rank += grb_popcount64(c->words[word]);
+    }
+    return GREBE_OK;
+}
+
+/* The window is decided by its extremes: those with a value, or none. */
+static grebe_status zone_between(column *c, const grb_column_window *w,
+                                 const entry *e, int64_t lower, int64_t upper,
+                                 uint64_t *bits, grebe_error *err) {
+    grebe_status status = GREBE_OK;
+    if (!w->any || w->max < lower || w->min > upper) {
+        memset(bits, 0, GRB_WINDOW / 8);
+        return GREBE_OK;
+    }
+    uint32_t wanted;
+    if (w->all) return GREBE_OK;
+    GRB_TRY(part_begin(c, w, e, bits, &wanted, err));
+    for (uint32_t i = 0; i < GRB_WINDOW_WORDS; i++) bits[i] &= c->words[i];
+done:
+    return status;
+}
+
+static grebe_status column_between(grb_column *base, uint32_t first,
+                                   int64_t lower, int64_t upper,
+                                   uint64_t *bits, grebe_error *err) {
+    grebe_status status = GREBE_OK;
+    column *c = (column *)base;
+    grb_column_window w;
+    uint64_t kept[GRB_WINDOW_WORDS + 1];
+    uint32_t wanted;
+    entry e;
+    window_begin(c, first, &e, &w);
+    if (!w.any || w.max < lower || w.min > upper ||
+        (w.min >= lower && w.max <= upper))
+        return zone_between(c, &w, &e, lower, upper, bits, err);
+    if (base->many) goto whole;
+    GRB_TRY(part_begin(c, &w, &e, bits, &wanted, err));
+    if (wanted * PICK_COST < e.count)
+        return few_between(c, &e, lower, upper, bits, err);
+    if (!entry_narrow(c, &e)) goto whole;
+    GRB_TRY(narrow_make(c, &e, err));
+    lower = GRB_MAX(lower, e.min);
+    upper = GRB_MIN(upper, e.max);
+    grb_column_kernels_best.within(
+        c->packed_narrow, e.count, (uint32_t)((uint64_t)lower - e.base),
+        (uint32_t)((uint64_t)upper - (uint64_t)lower), kept);
+    if (c->present)
+        kept_spread(c, kept, bits);
+    else
+        for (uint32_t i = 0; i < GRB_WINDOW_WORDS; i++)
+            bits[i] &= i * 64 < e.count ? kept[i] : 0;
+done:
+    return status;
+whole:
+    GRB_TRY(column_window(base, first, true, &w, err));
+    grb_column_window_between(&w, lower, upper, bits);
     return status;
 }
 
@@ -274,7 +510,7 @@ static grebe_status column_get(grb_column *base, uint32_t doc,
     GRB_TRY(few_make(c, to - from, err));
     for (uint32_t i = from; i < to; i++) {
         c->few[i - from] = value_get(c, &e, i);
-        if (!value_sane(c, &e, c->few[i - from]))
+        if (!value_sane(&e, c->few[i - from]))
             return page_corrupt(c, &e, err, "values outside their bounds");
     }
     *values = c->few;
@@ -318,11 +554,13 @@ grebe_status grb_segfile_field_column(grb_segfile *f, grb_segfield *field,
     c->f = f;
     c->field = field;
     c->arena = arena;
-    c->page = UINT32_MAX;
+    c->page = c->narrow_page = UINT32_MAX;
     c->base.kind = (grebe_kind)field->kind;
     c->base.many = field->flags & GRB_FIELD_MANY;
     c->base.ord_count = field->ord_count;
     c->base.window = column_window;
+    c->base.pick = column_pick;
+    c->base.between = column_between;
     c->base.get = column_get;
     c->base.ord_bytes = column_ord_bytes;
     c->base.ord_ranks = column_ord_ranks;

@@ -150,7 +150,17 @@ typedef struct grb_column_window {
     const int64_t *values;   /* single: by doc - base; many: by offsets */
     const uint32_t *offsets; /* NULL: single; else count + 1 places */
     int64_t min, max;        /* zone map; valid if any */
+    /* `pick` alone: not NULL: there are no `values`, that of doc - base is
+     * least + narrow. */
+    const uint32_t *narrow;
+    int64_t least;
 } grb_column_window;
+
+/* The value at `i`, doc - base or a place of `offsets`. */
+static inline int64_t grb_column_value(const grb_column_window *w,
+                                       uint32_t i) {
+    return w->narrow ? w->least + (int64_t)w->narrow[i] : w->values[i];
+}
 
 typedef struct grb_column grb_column;
 struct grb_column {
@@ -165,6 +175,14 @@ struct grb_column {
      * `values_wanted` false: only any, min and max need be filled. */
     grebe_status (*window)(grb_column *c, uint32_t base, bool values_wanted,
                            grb_column_window *out, grebe_error *err);
+    /* As `window` with values, but only those of documents in `bits` (64
+     * words) need be right. NULL: ask grb_column_pick. */
+    grebe_status (*pick)(grb_column *c, uint32_t base, const uint64_t *bits,
+                         grb_column_window *out, grebe_error *err);
+    /* Keeps of `bits` (64 words) the documents of the window at `base` with a
+     * value in [lower, upper]. NULL: ask grb_column_between. */
+    grebe_status (*between)(grb_column *c, uint32_t base, int64_t lower,
+                            int64_t upper, uint64_t *bits, grebe_error *err);
     /* Values of one document in the order given (`values` valid until the
      * next call). */
     grebe_status (*get)(grb_column *c, uint32_t doc, const int64_t **values,
@@ -180,6 +198,18 @@ struct grb_column {
     grebe_status (*ord_find)(grb_column *c, const void *bytes, size_t size,
                              uint32_t *ord, grebe_error *err);
 };
+
+/* `pick` and `between` of a column, by whole windows where it has none or
+ * `plain` says so (segment/column_window.c). */
+grebe_status grb_column_pick(grb_column *c, bool plain, uint32_t base,
+                             const uint64_t *bits, grb_column_window *out,
+                             grebe_error *err);
+grebe_status grb_column_between(grb_column *c, bool plain, uint32_t base,
+                                int64_t lower, int64_t upper, uint64_t *bits,
+                                grebe_error *err);
+/* The same of a window that has its values. */
+void grb_column_window_between(const grb_column_window *w, int64_t lower,
+                               int64_t upper, uint64_t *bits);
 
 /* A unique key ready for look-ups: integer keys are 8 bytes big endian with
  * the sign bit flipped. */
@@ -248,7 +278,8 @@ struct grb_segment {
                              frozen to alone, with `twin_max_doc` documents */
     uint32_t twin_max_doc;
     bool growing;
-    _Atomic uint64_t blocks_decoded, stored_blocks; /* counters */
+    /* counters; a page of a column is decoded when all its values are */
+    _Atomic uint64_t blocks_decoded, stored_blocks, column_pages;
 };
 
 /* The next id of a segment, from 1. Any thread. (segment/totals.c) */
