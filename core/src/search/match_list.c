@@ -11,34 +11,12 @@
  * Threads: one search.
  * Owns: nothing.
  */
-#include "search/match_bool.h"
-#include "search/match_term.h"
+#include "search/match_list.h"
 
 /* The rarest term has at most one document in so many of the leaf's. */
 #define LIST_SPARSE 12u
 #define LIST_TERMS_MAX 32u
-
-/* Frequencies of a term in the documents of the list, by their places in the
- * block of the first term; 0: not in it. */
-typedef struct list_clause {
-    term_matcher *term;
-    uint32_t *freqs; /* NULL: does not score */
-} list_clause;
-
-typedef struct list_run {
-    grb_visitor *visitor;
-    grb_leaf_run *run;
-    bool scored, dead, must_adds;
-    uint32_t required_count, should_count, excluded_count;
-    list_clause *required, *should, *excluded;
-    uint32_t count;
-    uint32_t docs[GRB_BLOCK + 1], places[GRB_BLOCK + 1];
-    uint32_t some_docs[GRB_BLOCK + 1], some_freqs[GRB_BLOCK + 1];
-    uint32_t some_at[GRB_BLOCK + 1];
-    float x[GRB_BLOCK + 1];
-    double must[GRB_BLOCK + 1], should_sum[GRB_BLOCK + 1];
-    bool also[GRB_BLOCK + 1]; /* some optional clause matches */
-} list_run;
+#define LIST_PART 32u
 
 /* ---- whether ---- */
 
@@ -84,6 +62,11 @@ static inline bool block_has(const grb_block *b, seek *s, uint32_t doc,
     return bits & bit;
 }
 
+grebe_status grb_list_freqs(term_matcher *t, grebe_error *err) {
+    if (t->freqs || t->flat) return GREBE_OK;
+    return t->postings->ops->freqs(t->postings, &t->freqs, err);
+}
+
 /* Looks a clause up for all documents of the list: writes those found (their
  * indexes in the list) and their frequencies. */
 static grebe_status clause_find(list_run *l, const list_clause *c,
@@ -102,8 +85,7 @@ static grebe_status clause_find(list_run *l, const list_clause *c,
             if (!block_has(b, &s, l->docs[i], &place)) continue;
             found[n++] = i;
             if (!c->freqs) continue;
-            if (!t->freqs && !t->flat)
-                GRB_TRY(t->postings->ops->freqs(t->postings, &t->freqs, err));
+            GRB_TRY(grb_list_freqs(t, err));
             c->freqs[l->places[i]] = t->flat ? 1 : t->freqs[place];
         }
     }
@@ -187,8 +169,7 @@ static grebe_status lead_freqs(list_run *l, grebe_error *err) {
     term_matcher *t = c->term;
     grebe_status status = GREBE_OK;
     if (!c->freqs) return GREBE_OK;
-    if (!t->freqs && !t->flat)
-        GRB_TRY(t->postings->ops->freqs(t->postings, &t->freqs, err));
+    GRB_TRY(grb_list_freqs(t, err));
     for (uint32_t i = 0; i < l->count; i++)
         c->freqs[l->places[i]] = t->flat ? 1 : t->freqs[l->places[i]];
 done:
@@ -267,30 +248,27 @@ done:
     return status;
 }
 
-/* What all but the rarest term can add to a score. */
-static double others_bound(const list_run *l) {
+/* What clauses can add to a score, from the last to the second. */
+static void rests_set(list_run *l) {
     double sum = 0;
-    for (uint32_t i = 1; i < l->required_count; i++)
-        if (l->required[i].freqs) sum += (double)l->required[i].term->weight;
-    for (uint32_t i = 0; i < l->should_count; i++)
+    for (uint32_t i = l->should_count; i-- > 0;) {
+        l->should[i].rest = sum;
         sum += (double)l->should[i].term->weight;
-    return sum;
+    }
+    for (uint32_t i = l->required_count; i-- > 0;) {
+        l->required[i].rest = sum;
+        if (l->required[i].freqs) sum += (double)l->required[i].term->weight;
+    }
 }
 
-/* The documents of the block at hand that all clauses let pass. */
-static grebe_status block_run(list_run *l, grebe_error *err) {
-    const grb_block *b = &l->required[0].term->postings->block;
+static inline bool list_floored(const list_run *l) {
+    return l->scored && l->visitor->prune && l->visitor->floor >= 0;
+}
+
+/* Of the documents in the list those that all clauses let pass. */
+static grebe_status list_pass(list_run *l, grebe_error *err) {
     grebe_status status = GREBE_OK;
-    const uint32_t *docs = b->docs;
-    l->count = b->count;
-    if (b->kind != GRB_BLOCK_DOCS) {
-        l->count = grb_block_spread(b, l->docs);
-        docs = l->docs;
-    }
-    for (uint32_t i = 0; i < l->count; i++) {
-        l->docs[i] = docs[i];
-        l->places[i] = i;
-    }
+    if (list_floored(l)) GRB_TRY(grb_list_above(l, err));
     for (uint32_t k = 1; l->count && k < l->required_count; k++)
         GRB_TRY(clause_require(l, &l->required[k], err));
     for (uint32_t k = 0; l->count && k < l->excluded_count; k++)
@@ -304,13 +282,38 @@ done:
     return status;
 }
 
+/* The block at hand. The first one goes in parts until there is a floor, so
+ * that a short page costs no look-ups for a whole block. */
+static grebe_status block_run(list_run *l, bool first, grebe_error *err) {
+    const grb_block *b = &l->required[0].term->postings->block;
+    bool parts = first && l->scored && l->visitor->prune;
+    grebe_status status = GREBE_OK;
+    uint32_t spread[GRB_BLOCK + 1], count = b->count;
+    const uint32_t *docs = b->docs;
+    if (b->kind != GRB_BLOCK_DOCS) {
+        count = grb_block_spread(b, spread);
+        docs = spread;
+    }
+    for (uint32_t from = 0, to; from < count && !l->visitor->stop; from = to) {
+        to = count;
+        if (parts && !list_floored(l)) to = GRB_MIN(count, from + LIST_PART);
+        l->count = to - from;
+        for (uint32_t i = from; i < to; i++) {
+            l->docs[i - from] = docs[i];
+            l->places[i - from] = i;
+        }
+        GRB_TRY(list_pass(l, err));
+    }
+done:
+    return status;
+}
+
 grebe_status grb_bool_lists(grb_matcher *m, bool scored, grb_visitor *visitor,
                             grebe_error *err) {
     const grb_view *view = m->run->leaf.view;
     uint64_t at = 0, max_doc = m->run->leaf.bounds.max_doc;
     list_run *l = grb_arena_alloc(m->run->c->arena, sizeof *l);
     grebe_status status;
-    double others;
     if (!l) return grb_error_memory(err, sizeof *l);
     l->visitor = visitor;
     l->run = m->run;
@@ -318,22 +321,20 @@ grebe_status grb_bool_lists(grb_matcher *m, bool scored, grb_visitor *visitor,
     l->dead = view && !grb_view_clean(view, m->run->c->snapshot->epoch);
     GRB_TRY(run_make(l, (bool_matcher *)m, err));
     term_matcher *lead = l->required[0].term;
-    others = others_bound(l) * (1.0 + 1e-6);
+    rests_set(l);
     while (at < max_doc && !visitor->stop) {
         uint32_t doc = (uint32_t)at;
-        if (scored && visitor->prune && visitor->floor >= 0) {
-            grb_term_near near = {GRB_NO_DOC, 0.0f};
-            if (l->required[0].freqs)
-                GRB_TRY(grb_term_look(lead, doc, &near, err));
-            at = (uint64_t)near.last + 1;
-            if ((double)near.bound * (1.0 + 1e-6) + others <
-                (double)visitor->floor)
-                continue;
+        if (list_floored(l)) {
+            uint32_t last;
+            bool may;
+            GRB_TRY(grb_list_block(l, doc, &last, &may, err));
+            at = (uint64_t)last + 1;
+            if (!may) continue;
         }
         GRB_TRY(grb_term_reach(lead, doc, err));
         if (lead->postings->block.kind == GRB_BLOCK_END) break;
         at = (uint64_t)lead->postings->block.last + 1;
-        GRB_TRY(block_run(l, err));
+        GRB_TRY(block_run(l, doc == 0, err));
     }
 done:
     return status;
