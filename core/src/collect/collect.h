@@ -244,10 +244,11 @@ typedef struct grb_collector {
     grb_visitor visitor;
     grb_search_context *context;
     grb_collect_request request;
-    bool by_score; /* `top` holds the places, else `ranked` */
-    bool in_order; /* nothing that comes later can enter a full page */
-    bool counted;  /* `total` was counted apart from the places */
-    bool apart;    /* and will be: windows may be left out */
+    bool by_score;   /* `top` holds the places, else `ranked` */
+    bool in_order;   /* nothing that comes later can enter a full page */
+    bool counted;    /* `total` was counted apart from the places */
+    bool apart;      /* and will be: windows may be left out */
+    bool best_alone; /* this pass is for the best places, not for facets */
     uint64_t total;
     grb_top top;
     grb_ranked *ranked;

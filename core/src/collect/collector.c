@@ -20,8 +20,9 @@ static grebe_status collector_leaf(void *context, uint32_t leaf_ord,
         grb_top_leaf(&c->top, leaf_ord, leaf);
     else
         GRB_TRY(grb_ranked_leaf(c->ranked, leaf_ord, leaf, err));
-    for (size_t i = 0; i < c->request.facet_count; i++)
-        GRB_TRY(grb_facet_leaf(c->facets[i], leaf, err));
+    if (!c->best_alone)
+        for (size_t i = 0; i < c->request.facet_count; i++)
+            GRB_TRY(grb_facet_leaf(c->facets[i], leaf, err));
 done:
     return status;
 }
@@ -61,8 +62,9 @@ static grebe_status collector_window(void *context, const grb_match_window *w,
     } else {
         GRB_TRY(grb_ranked_window(c->ranked, w, err));
     }
-    for (size_t i = 0; i < c->request.facet_count; i++)
-        GRB_TRY(grb_facet_window(c->facets[i], w, err));
+    if (!c->best_alone)
+        for (size_t i = 0; i < c->request.facet_count; i++)
+            GRB_TRY(grb_facet_window(c->facets[i], w, err));
     if (collector_settled(c)) c->visitor.stop = true;
 done:
     return status;
@@ -115,8 +117,7 @@ grebe_status grb_collector_init(grb_collector *c, grb_search_context *context,
     c->request = *request;
     c->by_score = request->plan->plain;
     c->visitor.floor = GRB_FLOOR_NONE;
-    if (c->by_score && request->facet_count == 0 && !request->after)
-        c->visitor.list = collector_list;
+    if (c->by_score && !request->after) c->visitor.list = collector_list;
     if (!c->by_score && request->facet_count == 0)
         c->visitor.skips = collector_skips;
     c->in_order = request->plan->count == 0 ||

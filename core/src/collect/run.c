@@ -21,10 +21,12 @@ static bool run_prunes(const grb_collector *c, const grb_weight *main,
     uint32_t off = c->context->off;
     bool countable = filter_count == 0;
     if (!main || !c->by_score || r->constant || r->keep == 0 || r->after ||
-        r->facet_count > 0 || (off & GRB_OFF_PRUNING))
+        (off & GRB_OFF_PRUNING))
         return false;
     uint64_t postings = grb_weight_postings(main, &countable);
     if (off & GRB_OFF_COSTS) return true;
+    /* Facets need a look at every match, but not at its score. */
+    if (r->facet_count > 0) return countable && postings >= PRUNE_MIN;
     if (countable && grb_weight_counted(c->context, main)) return true;
     if (r->total_max != GREBE_TOTAL_EXACT && r->total_max < postings / 8)
         return true;
@@ -37,6 +39,45 @@ static bool run_apart(const grb_collector *c, const grb_weight *main,
     return c->visitor.skips && main && filter_count == 0 &&
            !(c->context->off & GRB_OFF_COLUMNS) &&
            grb_weight_counted(c->context, main);
+}
+
+static grebe_status facets_leaf(void *context, uint32_t leaf_ord,
+                                const grb_leaf *leaf, grebe_error *err) {
+    grb_collector *c = context;
+    grebe_status status = GREBE_OK;
+    for (size_t i = 0; i < c->request.facet_count; i++)
+        GRB_TRY(grb_facet_leaf(c->facets[i], leaf, err));
+done:
+    return status;
+}
+
+static grebe_status facets_window(void *context, const grb_match_window *w,
+                                  grebe_error *err) {
+    grb_collector *c = context;
+    grebe_status status = GREBE_OK;
+    c->total += w->count;
+    for (size_t i = 0; i < c->request.facet_count; i++)
+        GRB_TRY(grb_facet_window(c->facets[i], w, err));
+done:
+    return status;
+}
+
+/* The best places, and then facets and the total without scores. */
+static grebe_status run_faceted(grb_collector *c, const grb_weight *main,
+                                const grb_weight *const *filters,
+                                size_t filter_count, grebe_error *err) {
+    grebe_status status;
+    grb_visitor facets = {
+        .context = c, .leaf = facets_leaf, .window = facets_window};
+    c->best_alone = true;
+    GRB_TRY(grb_search_run(c->context, main, filters, filter_count, true,
+                           &c->visitor, err));
+    c->total = 0;
+    c->counted = true;
+    GRB_TRY(grb_search_run(c->context, main, filters, filter_count, false,
+                           &facets, err));
+done:
+    return status;
 }
 
 grebe_status grb_collector_run(grb_collector *c, const grb_weight *main,
@@ -54,6 +95,11 @@ grebe_status grb_collector_run(grb_collector *c, const grb_weight *main,
             &c->total, err);
     c->apart = run_apart(c, main, filter_count);
     c->visitor.prune = run_prunes(c, main, filter_count);
+    c->in_order |= c->by_score && main && grb_weight_constant(main) &&
+                   !(c->context->off & GRB_OFF_PRUNING);
+    if (c->visitor.prune && r->facet_count > 0)
+        return run_faceted(c, main, filters, filter_count, err);
+    if (r->facet_count > 0) c->visitor.list = NULL;
     if (!c->apart && !c->visitor.prune)
         return grb_search_run(c->context, main, filters, filter_count, scored,
                               &c->visitor, err);

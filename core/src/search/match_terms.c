@@ -1,19 +1,33 @@
 /* search/match_terms.c - documents with any term or key of a range of bytes.
  *
- * The postings of all terms of the range are joined in a bitmap of the leaf,
- * made when the matcher is first asked. Keys stand in no term table: their
+ * The postings of all terms of the range are joined in a bitmap of the leaf:
+ * for its first window when the matcher is first asked, for the others when
+ * one of them is wanted, so that a page of the first few matches does not read
+ * long lists to their ends. Keys stand in no term table: their
  * bytes are compared one document after the other, and one exact key follows
  * the links of the key table.
  *
- * Invariant: once `made`, the bitmap has every match of the leaf.
+ * Invariant: the bitmap has every match below `made`.
  * Threads: one search.
  * Owns: nothing.
  */
 #include "search/matcher.h"
 
 struct bitmap_matcher;
+/* Completes the bitmap up to `made` at least, which it may raise. */
 typedef grebe_status (*bitmap_maker)(struct bitmap_matcher *b,
                                      grebe_error *err);
+
+/* Terms whose lists were not read to their ends. */
+#define RESTS 64u
+typedef struct term_rests {
+    struct term_rests *next;
+    uint32_t count;
+    struct {
+        grb_term term;
+        uint32_t from; /* documents before it are in the bitmap */
+    } items[RESTS];
+} term_rests;
 
 typedef struct bitmap_matcher {
     grb_matcher m;
@@ -21,6 +35,8 @@ typedef struct bitmap_matcher {
     const grb_byte_range *range;
     uint64_t *words; /* NULL: not made yet */
     uint32_t word_count;
+    uint32_t made;
+    term_rests *rests; /* terms alone */
 } bitmap_matcher;
 
 bool grb_byte_range_has(const grb_byte_range *r, const uint8_t *bytes,
@@ -53,21 +69,25 @@ bool grb_byte_range_has(const grb_byte_range *r, const uint8_t *bytes,
 
 /* ---- making the bitmap ---- */
 
-/* All documents of one term; the cursor lives in `arena`. */
+/* A term's documents from *from on, whole blocks, up to `made` at least; *from
+ * is where it went on, GRB_NO_DOC at the end. The cursor lives in `arena`. */
 static grebe_status postings_join(bitmap_matcher *b, const grb_term *term,
-                                  grb_arena *arena, grebe_error *err) {
+                                  uint32_t *from, grb_arena *arena,
+                                  grebe_error *err) {
     grb_leaf_run *run = b->m.run;
     grb_segment *s = run->leaf.segment;
     grb_postings *p;
     const grb_block *block;
     grebe_status status;
-    uint32_t from = 0;
     GRB_TRY(s->ops->postings_open(s, &run->leaf.bounds, term,
                                   GRB_POSTINGS_DOCS, arena, &p, err));
     block = &p->block;
-    for (;;) {
-        GRB_TRY(p->ops->next_block(p, from, err));
-        if (block->kind == GRB_BLOCK_END) break;
+    for (uint32_t left = *from ? UINT32_MAX : term->df; *from < b->made;) {
+        GRB_TRY(p->ops->next_block(p, *from, err));
+        if (block->kind == GRB_BLOCK_END) {
+            *from = GRB_NO_DOC;
+            break;
+        }
         run->c->blocks_decoded++;
         GRB_TRY(grb_budget_spend(&run->c->budget, block->count, err));
         if (block->kind == GRB_BLOCK_DOCS) {
@@ -80,9 +100,44 @@ static grebe_status postings_join(bitmap_matcher *b, const grb_term *term,
         } else {
             grb_bits_fill(b->words, block->first, block->last + 1);
         }
-        from = block->last + 1;
+        /* Most lists are one block: its end need not be looked for. */
+        left -= GRB_MIN(left, block->count);
+        *from = left ? block->last + 1 : GRB_NO_DOC;
     }
 done:
+    return status;
+}
+
+static grebe_status rest_keep(bitmap_matcher *b, const grb_term *term,
+                              uint32_t from, grebe_error *err) {
+    term_rests *r = b->rests;
+    if (!r || r->count == RESTS) {
+        r = grb_arena_alloc(b->m.run->c->arena, sizeof *r);
+        if (!r) return grb_error_memory(err, sizeof *r);
+        r->next = b->rests;
+        r->count = 0;
+        b->rests = r;
+    }
+    r->items[r->count].term = *term;
+    r->items[r->count++].from = from;
+    return GREBE_OK;
+}
+
+/* The lists that were left, to their ends. */
+static grebe_status rests_make(bitmap_matcher *b, grebe_error *err) {
+    grebe_status status = GREBE_OK;
+    grb_arena one;
+    grb_arena_init(&one, b->m.run->c->arena->allocator, 0);
+    b->made = b->m.run->leaf.bounds.max_doc;
+    for (term_rests *r = b->rests; r; r = r->next)
+        for (uint32_t i = 0; i < r->count; i++) {
+            GRB_TRY(postings_join(b, &r->items[i].term, &r->items[i].from,
+                                  &one, err));
+            grb_arena_reset(&one);
+        }
+    b->rests = NULL;
+done:
+    grb_arena_deinit(&one);
     return status;
 }
 
@@ -93,6 +148,7 @@ static grebe_status terms_make(bitmap_matcher *b, grebe_error *err) {
     grb_terms *terms;
     grebe_status status;
     grb_arena one; /* a term's cursor: there may be very many terms */
+    if (b->rests) return rests_make(b, err);
     grb_arena_init(&one, run->c->arena->allocator, 0);
     GRB_TRY(s->ops->terms_open(s, &run->leaf.bounds, b->m.weight->field->id,
                                run->c->arena, &terms, err));
@@ -106,11 +162,16 @@ static grebe_status terms_make(bitmap_matcher *b, grebe_error *err) {
         GRB_TRY(terms->next(terms, &found, &bytes, &size, &term, err));
         if (!found) break;
         GRB_TRY(grb_budget_spend(&run->c->budget, 1, err));
-        if (grb_byte_range_has(r, bytes, size, &behind))
-            GRB_TRY(postings_join(b, &term, &one, err));
+        if (grb_byte_range_has(r, bytes, size, &behind)) {
+            uint32_t from = 0;
+            GRB_TRY(postings_join(b, &term, &from, &one, err));
+            if (from < run->leaf.bounds.max_doc)
+                GRB_TRY(rest_keep(b, &term, from, err));
+        }
         if (behind) break;
         grb_arena_reset(&one);
     }
+    if (!b->rests) b->made = run->leaf.bounds.max_doc;
 done:
     grb_arena_deinit(&one);
     return status;
@@ -204,29 +265,42 @@ done:
 
 /* ---- the operator ---- */
 
-static grebe_status bitmap_need(bitmap_matcher *b, grebe_error *err) {
-    grb_arena *arena = b->m.run->c->arena;
-    if (b->words) return GREBE_OK;
-    /* Whole windows, so that a window never reads past the end. */
-    b->word_count =
-        (b->m.run->leaf.bounds.max_doc / GRB_WINDOW + 1) * GRB_WINDOW_WORDS;
-    b->words = grb_arena_zero(arena, b->word_count * sizeof *b->words);
-    if (!b->words) return grb_error_memory(err, b->word_count * 8);
-    return b->make(b, err);
+/* Makes the bitmap complete for `doc` and the rest of its window. */
+static grebe_status bitmap_need(bitmap_matcher *b, uint32_t doc,
+                                grebe_error *err) {
+    const grb_leaf_run *run = b->m.run;
+    uint32_t max_doc = run->leaf.bounds.max_doc;
+    bool first = !b->words;
+    grebe_status status;
+    if (b->words && doc < b->made) return GREBE_OK;
+    if (first) {
+        /* Whole windows, so that a window never reads past the end. */
+        b->word_count = (max_doc / GRB_WINDOW + 1) * GRB_WINDOW_WORDS;
+        b->words = grb_arena_zero(run->c->arena, b->word_count * 8);
+        if (!b->words) return grb_error_memory(err, b->word_count * 8);
+    }
+    b->made = max_doc;
+    if (first && b->make == terms_make && !(run->c->off & GRB_OFF_PRUNING))
+        b->made = GRB_MIN(max_doc, (doc & ~(GRB_WINDOW - 1)) + GRB_WINDOW);
+    status = b->make(b, err);
+    if (status != GREBE_OK) b->made = 0;
+    return status;
 }
 
 static grebe_status bitmap_next(grb_matcher *m, uint32_t min_doc,
                                 uint32_t *doc, grebe_error *err) {
     bitmap_matcher *b = (bitmap_matcher *)m;
-    grebe_status status;
-    uint32_t w = min_doc >> 6;
-    uint64_t word;
-    GRB_TRY(bitmap_need(b, err));
+    uint32_t max_doc = m->run->leaf.bounds.max_doc;
+    grebe_status status = GREBE_OK;
     *doc = GRB_NO_DOC;
-    if (w >= b->word_count) goto done;
-    word = b->words[w] & (~(uint64_t)0 << (min_doc & 63));
-    while (!word && ++w < b->word_count) word = b->words[w];
-    if (word) *doc = w * 64 + (uint32_t)grb_ctz64(word);
+    while (min_doc < max_doc && *doc == GRB_NO_DOC) {
+        GRB_TRY(bitmap_need(b, min_doc, err));
+        uint32_t w = min_doc >> 6, end = (b->made + 63) >> 6;
+        uint64_t word = b->words[w] & (~(uint64_t)0 << (min_doc & 63));
+        while (!word && ++w < end) word = b->words[w];
+        if (word) *doc = w * 64 + (uint32_t)grb_ctz64(word);
+        min_doc = b->made;
+    }
 done:
     return status;
 }
@@ -236,10 +310,10 @@ static grebe_status bitmap_eval(grb_matcher *m, uint32_t base,
                                 float *scores, bool *any, grebe_error *err) {
     bitmap_matcher *b = (bitmap_matcher *)m;
     const grb_weight *w = m->weight;
-    grebe_status status;
+    grebe_status status = GREBE_OK;
     const uint64_t *from;
-    GRB_TRY(bitmap_need(b, err));
-    if (base >> 6 >= b->word_count) goto done;
+    if (base >= m->run->leaf.bounds.max_doc) goto done;
+    GRB_TRY(bitmap_need(b, base, err));
     from = b->words + (base >> 6);
     for (uint32_t i = 0; i < GRB_WINDOW_WORDS; i++)
         bits[i] = within ? from[i] & within->bits[i] : from[i];

@@ -290,6 +290,20 @@ uint64_t grb_weight_postings(const grb_weight *w, bool *countable) {
     }
 }
 
+bool grb_weight_constant(const grb_weight *w) {
+    switch (w->kind) {
+    case GRB_WEIGHT_ALL:
+    case GRB_WEIGHT_COLUMN:
+    case GRB_WEIGHT_LENGTH:
+    case GRB_WEIGHT_CONSTANT:
+        return true;
+    case GRB_WEIGHT_TERMS:
+        return w->stats == NULL;
+    default:
+        return false;
+    }
+}
+
 static bool term_counted(const grb_search_context *c, const grb_weight *w) {
     return w && w->kind == GRB_WEIGHT_TERM && !(c->off & GRB_OFF_COUNTS);
 }

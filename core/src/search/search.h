@@ -140,6 +140,8 @@ grebe_status grb_search_count(grb_search_context *c, const grb_weight *main,
 /* About how many postings stand behind a query, and whether counting its
  * matches is much less work than scoring them. */
 uint64_t grb_weight_postings(const grb_weight *w, bool *countable);
+/* Whether all matches have one score. */
+bool grb_weight_constant(const grb_weight *w);
 /* Whether the number of matches needs no look at a posting. */
 bool grb_weight_counted(const grb_search_context *c, const grb_weight *w);
 
