@@ -84,7 +84,9 @@ static void a_file_answers_as_the_model_it_was_written_from(void **state) {
         name_remove("seg-7");
     }
     assert_true(sum.block_run && sum.block_bitmap && sum.block_for &&
-                sum.block_tail && sum.term_inline);
+                sum.block_tail && sum.term_inline && sum.block_patched);
+    assert_true(sum.bytes_docs && sum.bytes_freqs && sum.bytes_impacts &&
+                sum.bytes_positions);
     assert_true(sum.column_constant && sum.column_for &&
                 sum.column_ascending && sum.column_sparse && sum.column_many &&
                 sum.column_dictionary);

@@ -47,7 +47,12 @@ static void census_report(const report *r, const char *name,
     line_number(r, "blocks bitmap", c->block_bitmap);
     line_number(r, "blocks FOR", c->block_for);
     line_number(r, "blocks tail", c->block_tail);
+    line_number(r, "... with exceptions", c->block_patched);
     line_number(r, "impact pairs", c->impacts);
+    line_number(r, "bytes of documents", c->bytes_docs);
+    line_number(r, "bytes of frequencies", c->bytes_freqs);
+    line_number(r, "bytes of impacts", c->bytes_impacts);
+    line_number(r, "bytes of positions", c->bytes_positions);
     line_number(r, "key buckets", c->key_buckets);
     line_number(r, "key buckets overflowed", c->key_overflow);
     line_number(r, "column pages constant", c->column_constant);

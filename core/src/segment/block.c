@@ -397,6 +397,8 @@ bool grb_block_docs(const grb_block_source *in, grb_block_decoded *out,
         (in->base != UINT32_MAX && in->last <= in->base))
         return false;
     out->word_count = 0;
+    out->docs_at = at;
+    out->patched = false;
     switch (out->encoding) {
     case GRB_ENCODING_RUN:
         if (in->count > in->last - in->base) return false;
@@ -409,6 +411,7 @@ bool grb_block_docs(const grb_block_source *in, grb_block_decoded *out,
         if (in->count != GRB_BLOCK) return false;
         at = packed_get(at, in->end, docs);
         if (!at) return false;
+        out->patched = out->docs_at[1] > 0;
         grb_kernels_best.sum(docs, in->base);
         if (!docs_rise(in, docs)) return false;
         out->first = docs[0];
@@ -416,6 +419,7 @@ bool grb_block_docs(const grb_block_source *in, grb_block_decoded *out,
     default:
         at = tail_get(at, in->end, in->count, docs);
         if (!at) return false;
+        out->patched = out->docs_at[0] & TAIL_EXCEPTIONS;
         for (uint32_t i = 0, base = in->base; i < in->count; i++)
             docs[i] = base += docs[i] + 1;
         if (!docs_rise(in, docs)) return false;

@@ -25,7 +25,9 @@ typedef struct grb_block_decoded {
     grb_block_encoding encoding;
     uint32_t first;
     uint32_t word_count;
+    const uint8_t *docs_at;  /* behind the pairs */
     const uint8_t *freqs_at; /* NULL: all 1 */
+    bool patched;            /* documents with exceptions */
     const uint8_t *end;
     grb_impact impacts[GRB_IMPACTS_MAX];
     uint32_t impact_count;

@@ -45,16 +45,6 @@ done:
 
 /* ---- terms and postings ---- */
 
-static void encoding_count(check *k, const grb_postings *p) {
-    static const size_t places[] = {offsetof(grb_segfile_census, block_run),
-                                    offsetof(grb_segfile_census, block_bitmap),
-                                    offsetof(grb_segfile_census, block_for),
-                                    offsetof(grb_segfile_census, block_tail)};
-    ++*(uint64_t *)(void *)((char *)k->census +
-                            places[grb_segfile_encoding(p)]);
-    k->census->impacts += p->block.impact_count;
-}
-
 static void seen_mark(check *k, const grb_block *b) {
     for (uint32_t i = 0; i < b->count && b->kind != GRB_BLOCK_BITMAP; i++)
         grb_bit_set(k->seen, b->docs ? b->docs[i] : b->first + i);
@@ -124,12 +114,11 @@ static grebe_status term_check(check *k, const grb_term *term,
     GRB_TRY(grb_segfile_postings_open(&k->f->base, &k->bounds, term,
                                       GRB_POSTINGS_POSITIONS, &k->arena, &p,
                                       k->err));
-    if (term->word[GRB_TERM_FORM] == GRB_FORM_INLINE) k->census->term_inline++;
     for (;;) {
         GRB_TRY(p->ops->next_block(p, min_doc, k->err));
         if (p->block.kind == GRB_BLOCK_END) break;
         GRB_TRY(block_check(k, term, p, lengths, term_total));
-        if (term->word[GRB_TERM_FORM] != GRB_FORM_INLINE) encoding_count(k, p);
+        grb_segfile_count(p, k->census);
         seen_mark(k, &p->block);
         df += p->block.count;
         min_doc = p->block.last + 1;

@@ -123,8 +123,9 @@ grebe_status grb_segfile_postings_open(grb_segment *s, const grb_bounds *b,
                                        const grb_term *term, int wanted,
                                        grb_arena *arena, grb_postings **out,
                                        grebe_error *err);
-/* Encoding of the current block, for the census. */
-grb_block_encoding grb_segfile_encoding(const grb_postings *p);
+/* Adds the encoding and the bytes of the current block to a census; its
+ * frequencies and positions were asked for. */
+void grb_segfile_count(const grb_postings *p, grb_segfile_census *out);
 grebe_status grb_segfile_column_open(grb_segment *s, const grb_bounds *b,
                                      uint32_t field, grb_arena *arena,
                                      grb_column **out, grebe_error *err);

@@ -14,8 +14,8 @@
  *   u32  end of each block's positions     | (only if the field keeps them)
  *   blocks (block.c), then positions      -+
  *
- * Every block but the list's last has 256 postings. Positions are varints of
- * the distance to the one before in the document.
+ * Every block but the list's last has 256 postings. The positions of a block
+ * are packed by places.c.
  * A group is closed early when its positions pass 1 MiB: memory is bounded by
  * that and one document, never by the list.
  *
@@ -35,12 +35,18 @@ void grb_list_init(grb_list *list, grb_segout *out) {
 void grb_list_begin(grb_list *list, const uint8_t *lengths, bool positions) {
     list->lengths = lengths;
     list->positions = positions;
-    list->df = list->count = list->block_count = 0;
+    list->df = list->count = list->block_count = list->place_count = 0;
     list->base = UINT32_MAX;
     list->grouped = false;
     list->term_total = 0;
     grb_buf_rewind(&list->blocks);
     grb_buf_rewind(&list->position_bytes);
+}
+
+static void places_flush(grb_list *list) {
+    if (list->place_count)
+        grb_places_put(list->places, list->place_count, &list->position_bytes);
+    list->place_count = 0;
 }
 
 /* Encodes the open block behind `blocks`. */
@@ -85,6 +91,7 @@ static void block_put(grb_list *list) {
     size_t before = list->blocks.size;
     uint32_t n = list->block_count++;
     block_encode(list);
+    places_flush(list);
     list->base = list->last[n] = list->docs[list->count - 1];
     list->size[n] = (uint16_t)(list->blocks.size - before);
     list->positions_end[n] = (uint32_t)list->position_bytes.size;
@@ -94,31 +101,25 @@ static void block_put(grb_list *list) {
         group_put(list);
 }
 
-/* Whether a distance takes one byte or two nobody can guess: no branch asks.
- * Room for five bytes is there. */
-static inline uint8_t *gap_put(uint8_t *at, uint32_t gap) {
-    if (GRB_UNLIKELY(gap >= 1u << 14)) return grb_varint_put(at, gap);
-    uint32_t two = gap >= 1u << 7;
-    uint16_t word = (uint16_t)((gap & 0x7f) | two << 7 | gap >> 7 << 8);
-    memcpy(at, &word, sizeof word);
-    return at + 1 + two;
-}
-
 /* Frequencies and positions of `n` postings of the open block; how many
  * positions. */
 static uint64_t positions_add(grb_list *list, const uint32_t *freqs,
                               uint32_t n, const uint32_t *gaps) {
-    grb_buf *buf = &list->position_bytes;
     uint64_t total = 0;
     for (uint32_t i = 0; i < n; i++) {
         list->freqs[list->count + i] = freqs[i];
         total += freqs[i];
     }
     list->term_total += total;
-    if (!grb_buf_reserve(buf, (size_t)total * 5)) return total;
-    uint8_t *at = buf->bytes + buf->size;
-    for (uint64_t i = 0; i < total; i++) at = gap_put(at, gaps[i]);
-    buf->size = (size_t)(at - buf->bytes);
+    for (uint64_t left = total; left;) {
+        uint32_t part =
+            (uint32_t)GRB_MIN(left, GRB_PLACES_CHUNK - list->place_count);
+        memcpy(list->places + list->place_count, gaps, part * sizeof *gaps);
+        list->place_count += part;
+        gaps += part;
+        left -= part;
+        if (list->place_count == GRB_PLACES_CHUNK) places_flush(list);
+    }
     return total;
 }
 
@@ -159,6 +160,7 @@ static void place_put(grb_list *list, uint32_t form, uint64_t at,
 
 void grb_list_end(grb_list *list, uint64_t *place_base, grb_buf *payload) {
     grb_buf *blocks = &list->blocks;
+    if (list->df <= GRB_BLOCK) places_flush(list);
     if (list->df > GRB_BLOCK) {
         block_put(list);
         if (list->block_count) group_put(list);

@@ -10,6 +10,7 @@
  * Threads: one a cursor.
  */
 #include "segment/file.h"
+#include "segment/places.h"
 
 /* A loaded group of blocks. */
 typedef struct group {
@@ -40,8 +41,9 @@ typedef struct cursor {
     grb_block_decoded decoded, seen; /* seen: for shallow */
     const uint8_t *freqs_end;
     /* positions of the current block */
-    const uint8_t *place, *place_from, *place_end;
-    uint32_t place_i; /* posting that `place` stands at */
+    grb_places numbers;
+    uint64_t place;   /* number of the first position */
+    uint32_t place_i; /* of this posting */
     uint32_t *places, places_room;
     uint32_t *docs, *freqs;
     uint64_t *words;
@@ -315,46 +317,34 @@ static grebe_status cursor_freqs(grb_postings *base, const uint32_t **out,
 /* Where the positions of the current block lie. */
 static grebe_status places_find(cursor *p, grebe_error *err) {
     grebe_status status = GREBE_OK;
-    p->place_i = 0;
+    const uint8_t *from, *to;
     if (p->form == GRB_FORM_GROUPS) {
         const group *g = &p->here;
         const uint8_t *ends = g->directory + g->block_count * 6;
-        uint32_t from = g->block ? grb_load32(ends + (g->block - 1) * 4) : 0;
-        uint32_t to = grb_load32(ends + g->block * 4);
-        if (from > to || to > g->positions_size)
+        uint32_t at = g->block ? grb_load32(ends + (g->block - 1) * 4) : 0;
+        uint32_t end = grb_load32(ends + g->block * 4);
+        if (at > end || end > g->positions_size)
             return list_corrupt(p, err, "places of positions");
         GRB_TRY(grb_segfile_view(p->f, GRB_SECTION_POSTINGS,
-                                 p->here.positions_at + from, to - from,
-                                 p->arena, &p->place_from, err));
-        p->place_end = p->place_from + (to - from);
+                                 p->here.positions_at + at, end - at, p->arena,
+                                 &from, err));
+        to = from + (end - at);
     } else {
-        p->place_from =
-            p->form == GRB_FORM_INLINE ? p->here.blocks : p->freqs_end;
-        p->place_end = p->here.blocks + p->here.blocks_size;
+        from = p->form == GRB_FORM_INLINE ? p->here.blocks : p->freqs_end;
+        to = p->here.blocks + p->here.blocks_size;
     }
-    p->place = p->place_from;
+    grb_places_open(&p->numbers, from, to, p->freqs, p->in.count);
+    p->place = p->place_i = 0;
     p->positions_known = true;
 done:
     return status;
 }
 
-/* Passes over `count` varints: bytes without the top bit are their ends. */
-static const uint8_t *varints_pass(const uint8_t *at, const uint8_t *end,
-                                   uint64_t count) {
-    while (count > 8 && end - at >= 8) {
-        uint64_t ends = ~grb_load64(at) & 0x8080808080808080u;
-        count -= grb_popcount64(ends);
-        at += 8;
-    }
-    for (; count && at < end; at++) count -= *at < 0x80;
-    /* A varint that the words above cut is ended by the last loop, as its
-     * end was not yet counted. */
-    return count ? NULL : at;
-}
-
-static grebe_status places_room(cursor *p, uint32_t count, grebe_error *err) {
+static grebe_status places_room(cursor *p, uint64_t count, grebe_error *err) {
     if (count <= p->places_room) return GREBE_OK;
-    uint32_t room = GRB_MAX(64u, count + count / 2);
+    if (count > UINT32_MAX / 2 || !grb_places_room(&p->numbers, count))
+        return list_corrupt(p, err, "positions are cut off");
+    uint32_t room = GRB_MAX(64u, (uint32_t)(count + count / 2));
     uint32_t *places =
         grb_arena_alloc(p->arena, (size_t)room * sizeof *places);
     if (!places) return grb_error_memory(err, (size_t)room * sizeof *places);
@@ -363,46 +353,18 @@ static grebe_status places_room(cursor *p, uint32_t count, grebe_error *err) {
     return GREBE_OK;
 }
 
-static bool places_decode(cursor *p, uint32_t count) {
-    const uint8_t *at = p->place, *end = p->place_end;
-    uint64_t position = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t gap = 0, shift = 0;
-        uint8_t byte;
-        do {
-            if (at == end || shift > 28) return false;
-            byte = *at++;
-            gap |= (uint32_t)(byte & 0x7f) << shift;
-            shift += 7;
-        } while (byte & 0x80);
-        position += gap;
-        if (position >> 31) return false;
-        p->places[i] = (uint32_t)position;
-    }
-    p->place = at;
-    return true;
-}
-
-/* Moves `place` to the positions of posting i. */
+/* Makes places_i posting i. */
 static grebe_status place_seek(cursor *p, uint32_t i, grebe_error *err) {
     grebe_status status;
     const uint32_t *freqs;
-    uint64_t skip = 0;
     GRB_TRY(cursor_freqs(&p->base, &freqs, err));
     if (i >= p->in.count)
         return grb_error(err, GREBE_INTERNAL, "posting %u of %u", i,
                          p->in.count);
     if (!p->positions_known) GRB_TRY(places_find(p, err));
-    if (i < p->place_i) {
-        p->place_i = 0;
-        p->place = p->place_from;
-    }
-    for (; p->place_i < i; p->place_i++) skip += freqs[p->place_i];
-    p->place = varints_pass(p->place, p->place_end, skip);
-    if (!p->place || (size_t)(p->place_end - p->place) < freqs[i]) {
-        p->positions_known = false;
-        return list_corrupt(p, err, "positions are cut off");
-    }
+    if (i < p->place_i) p->place_i = p->place = 0;
+    p->place += grb_places_sum(freqs, p->place_i, i);
+    p->place_i = i;
 done:
     return status;
 }
@@ -412,55 +374,35 @@ static grebe_status cursor_positions(grb_postings *base, uint32_t i,
                                      grebe_error *err) {
     grebe_status status = GREBE_OK;
     cursor *p = (cursor *)base;
-    const uint32_t *freqs;
+    uint64_t position = 0;
     *count = 0;
     *out = p->places;
     if (!p->positions) return GREBE_OK;
     GRB_TRY(place_seek(p, i, err));
-    freqs = p->freqs;
-    GRB_TRY(places_room(p, freqs[i], err));
-    if (!places_decode(p, freqs[i])) {
-        p->positions_known = false;
-        return list_corrupt(p, err, "positions of a document");
+    uint32_t n = p->freqs[i];
+    GRB_TRY(places_room(p, n, err));
+    bool sane = grb_places_get(&p->numbers, p->place, n, p->places);
+    for (uint32_t k = 0; sane && k < n; k++) {
+        position += p->places[k];
+        sane = position >> 31 == 0;
+        p->places[k] = (uint32_t)position;
     }
-    p->place_i = i + 1;
+    if (!sane) return list_corrupt(p, err, "positions of a document");
     *out = p->places;
-    *count = freqs[i];
+    *count = n;
 done:
     return status;
 }
 
-static const uint8_t *gap_get(const uint8_t *at, const uint8_t *end,
-                              uint32_t *out) {
-    *out = 0;
-    for (uint32_t shift = 0; at < end && shift <= 28; shift += 7) {
-        *out |= (uint32_t)(*at & 0x7f) << shift;
-        if (*at++ < 0x80) return at;
-    }
-    return NULL;
-}
-
-/* Decodes the positions of postings with these frequencies; NULL: corrupt. */
-static const uint8_t *gaps_decode(const uint8_t *at, const uint8_t *end,
-                                  const uint32_t *freqs, uint32_t count,
-                                  uint32_t *out) {
+/* False if the positions of a document grow beyond their limit. */
+static bool gaps_sane(const uint32_t *gaps, const uint32_t *freqs,
+                      uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
         uint64_t position = 0;
-        for (uint32_t k = freqs[i]; k; k--) {
-            if (end - at >= 2 && (at[0] & at[1]) < 0x80) {
-                /* One byte or two: no branch asks which. */
-                uint32_t two = at[0] >> 7;
-                *out = (at[0] & 0x7fu) | (at[1] & (0u - two)) << 7;
-                at += 1 + two;
-            } else {
-                at = gap_get(at, end, out);
-                if (!at) return NULL;
-            }
-            position += *out++;
-        }
-        if (position >> 31) return NULL;
+        for (uint32_t k = freqs[i]; k; k--) position += *gaps++;
+        if (position >> 31) return false;
     }
-    return at;
+    return true;
 }
 
 static grebe_status cursor_gaps(grb_postings *base, uint32_t from, uint32_t to,
@@ -468,30 +410,19 @@ static grebe_status cursor_gaps(grb_postings *base, uint32_t from, uint32_t to,
                                 grebe_error *err) {
     grebe_status status;
     cursor *p = (cursor *)base;
-    const uint32_t *freqs;
-    uint64_t total = 0;
     *count = 0;
     *out = p->places;
     if (!p->positions || from >= to) return GREBE_OK;
     GRB_TRY(place_seek(p, from, err));
-    GRB_TRY(cursor_freqs(base, &freqs, err));
     if (to > p->in.count)
         return grb_error(err, GREBE_INTERNAL, "posting %u of %u", to,
                          p->in.count);
-    for (uint32_t i = from; i < to; i++) total += freqs[i];
-    /* A position takes a byte at least. */
-    if (total <= (size_t)(p->place_end - p->place)) {
-        GRB_TRY(places_room(p, (uint32_t)total, err));
-        p->place = gaps_decode(p->place, p->place_end, freqs + from, to - from,
-                               p->places);
-    } else {
-        p->place = NULL;
-    }
-    if (!p->place || (to == p->in.count && p->place != p->place_end)) {
-        p->positions_known = false;
+    uint64_t total = grb_places_sum(p->freqs, from, to);
+    GRB_TRY(places_room(p, total, err));
+    if (!grb_places_get(&p->numbers, p->place, (uint32_t)total, p->places) ||
+        !gaps_sane(p->places, p->freqs + from, to - from) ||
+        (to == p->in.count && !grb_places_done(&p->numbers)))
         return list_corrupt(p, err, "positions of a block");
-    }
-    p->place_i = to;
     *out = p->places;
     *count = (uint32_t)total;
 done:
@@ -533,8 +464,20 @@ grebe_status grb_segfile_postings_open(grb_segment *s, const grb_bounds *b,
     return GREBE_OK;
 }
 
-grb_block_encoding grb_segfile_encoding(const grb_postings *p) {
+void grb_segfile_count(const grb_postings *p, grb_segfile_census *out) {
     const cursor *c = (const cursor *)p;
-    return c->form == GRB_FORM_INLINE ? GRB_ENCODING_TAIL
-                                      : c->decoded.encoding;
+    uint64_t *blocks[] = {&out->block_run, &out->block_bitmap, &out->block_for,
+                          &out->block_tail};
+    if (c->positions_known)
+        out->bytes_positions += (uint64_t)(c->numbers.end - c->numbers.from);
+    if (c->form == GRB_FORM_INLINE) {
+        out->term_inline++;
+        return;
+    }
+    ++*blocks[c->decoded.encoding];
+    out->block_patched += c->decoded.patched;
+    out->impacts += p->block.impact_count;
+    out->bytes_impacts += (uint64_t)(c->decoded.docs_at - c->in.at) - 1;
+    out->bytes_docs += (uint64_t)(c->decoded.end - c->decoded.docs_at) + 1;
+    out->bytes_freqs += (uint64_t)(c->freqs_end - c->decoded.end);
 }

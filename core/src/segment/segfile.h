@@ -52,9 +52,14 @@ void grb_segfile_forget(grb_segment *segment);
 /* Bytes of the file. */
 uint64_t grb_segfile_size(const grb_segment *segment);
 
-/* Blocks of each encoding, for check and tests. */
+/* Blocks of each encoding and bytes of each kind, for check and tests.
+ * `patched` are blocks of any encoding with exceptions in their documents. */
 typedef struct grb_segfile_census {
     uint64_t block_run, block_bitmap, block_for, block_tail, term_inline;
+    uint64_t block_patched;
+    /* Of the section of terms and postings; the rest of it is term bytes,
+     * places and heads of groups. */
+    uint64_t bytes_docs, bytes_freqs, bytes_impacts, bytes_positions;
     uint64_t terms, postings, positions, docs;
     uint64_t key_buckets, key_overflow;
     uint64_t column_constant, column_for, column_ascending, column_sparse,
