@@ -490,6 +490,78 @@ static void a_search_for_few_decodes_few_blocks(void **unused) {
     }
 }
 
+/* Document i has "a", "b" or "c" as its number tells. */
+static uint64_t numbered_fill(grb_segment *s, const world *x, uint32_t docs) {
+    grebe_document *d;
+    grb_inverted *inv;
+    uint32_t doc;
+    uint64_t some = 0;
+    assert_int_equal(grebe_document_new(x->schema, &d, NULL), 0);
+    assert_int_equal(grb_inverted_new(A, &inv, NULL), 0);
+    for (uint32_t i = 0; i < docs; i++) {
+        char text[8] = "";
+        if (i % 3 == 0) strcat(text, "a ");
+        if (i % 70 == 0) strcat(text, "b ");
+        if (i > docs - 100) strcat(text, "c ");
+        some += text[0] != 0;
+        grebe_document_clear(d);
+        grebe_document_add_text(d, BODY, text, strlen(text), NULL);
+        assert_int_equal(grb_inverted_build(inv, d, false, NULL), 0);
+        assert_int_equal(grb_memseg_append(s, inv, i, &doc, NULL), 0);
+    }
+    grb_inverted_free(inv);
+    grebe_document_free(d);
+    return some;
+}
+
+/* More documents than are counted at once, in memory and in a file. */
+static void disjunctions_are_counted_by_bits(void **unused) {
+    static const uint64_t bounds[] = {GREBE_TOTAL_EXACT, 3, 1500, 80000};
+    enum { DOCS = 270000 };
+    page out;
+    world x;
+    for (uint32_t file = 0; file < 2; file++) {
+        world_open(&x, 1);
+        grb_leaf *leaf = &x.list->leaves[0];
+        assert_int_equal(
+            grb_memseg_new(x.pool, x.schema, &leaf->segment, NULL), 0);
+        uint64_t some = numbered_fill(leaf->segment, &x, DOCS);
+        if (file) {
+            leaf->segment = file_make(&x, leaf->segment, 1);
+            grb_segfile_bounds(leaf->segment, &leaf->bounds);
+        } else {
+            grb_memseg_bounds(leaf->segment, &leaf->bounds);
+        }
+        for (size_t i = 0; i < GRB_COUNT(bounds); i++) {
+            uint64_t most = bounds[i] + 1;
+            if (bounds[i] == GREBE_TOTAL_EXACT) most = UINT64_MAX;
+            wish w = {.query = text_query(&x, "a b c"),
+                      .total_max = bounds[i]};
+            page_make(&x, &w, 0, &out);
+            assert_int_equal(out.total, GRB_MIN(some, most));
+            /* A count that may end early decodes no more than it needs. */
+            if (bounds[i] == 3) assert_true(x.decoded <= 3 * 16);
+            grebe_query_release(w.query);
+            /* What only scores is not looked at. */
+            w.query = text_query(&x, "+a b");
+            page_make(&x, &w, 0, &out);
+            assert_int_equal(x.decoded, 0);
+            assert_int_equal(out.total, GRB_MIN(DOCS / 3u, most));
+            grebe_query_release(w.query);
+        }
+        leaf_kill(&x, leaf, 4);
+        wish w = {.query = text_query(&x, "a b c"),
+                  .total_max = GREBE_TOTAL_EXACT};
+        page all;
+        page_make(&x, &w, OFF_ALL, &all);
+        page_make(&x, &w, 0, &out);
+        assert_int_equal(out.total, all.total);
+        assert_true(out.total < some);
+        grebe_query_release(w.query);
+        world_close(&x);
+    }
+}
+
 /* ---- kernels ---- */
 
 static void vectors_give_the_bits_of_scalar_loops(void **unused) {
@@ -520,6 +592,9 @@ static void vectors_give_the_bits_of_scalar_loops(void **unused) {
         v->score(scores[1], count, 2.7f);
         assert_memory_equal(scores[0], scores[1], sizeof scores[0]);
         assert_true(s->sums(sums, cut) == v->sums(sums, cut));
+        const uint64_t *words = (const uint64_t *)(const void *)sums;
+        for (uint32_t i = 0; i <= 64; i++)
+            assert_true(s->count(words, i) == v->count(words, i));
         /* In place. */
         v->above(docs, x, count, least, docs, x);
         assert_memory_equal(docs, to[0], n * 4);
@@ -532,6 +607,7 @@ int main(void) {
         cmocka_unit_test(pruned_pages_are_those_of_all_matches),
         cmocka_unit_test(a_search_for_few_decodes_few_blocks),
         cmocka_unit_test(lists_look_up_what_may_come_above_the_floor),
+        cmocka_unit_test(disjunctions_are_counted_by_bits),
         cmocka_unit_test(vectors_give_the_bits_of_scalar_loops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

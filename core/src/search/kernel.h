@@ -16,6 +16,8 @@ typedef struct grb_search_kernels {
                       float least, uint32_t *to, float *kept);
     /* Of 64 sums the set of those > cut. */
     uint64_t (*sums)(const double *values, double cut);
+    /* Set bits of these words. */
+    uint64_t (*count)(const uint64_t *words, uint32_t count);
     const char *name;
 } grb_search_kernels;
 

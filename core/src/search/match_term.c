@@ -49,23 +49,6 @@ done:
     return status;
 }
 
-static inline uint32_t block_first(const grb_block *b) {
-    return b->kind == GRB_BLOCK_DOCS ? b->docs[0] : b->first;
-}
-
-/* First place of a document >= doc. */
-static uint32_t docs_lower(const uint32_t *docs, uint32_t from, uint32_t to,
-                           uint32_t doc) {
-    while (from < to) {
-        uint32_t mid = (from + to) / 2;
-        if (docs[mid] < doc)
-            from = mid + 1;
-        else
-            to = mid;
-    }
-    return from;
-}
-
 /* Frequencies times inverses of up to GRB_BLOCK documents, in order. */
 static void docs_weigh(const term_matcher *t, uint32_t base,
                        const uint32_t *docs, const uint32_t *freqs,
@@ -79,22 +62,6 @@ static void docs_weigh(const term_matcher *t, uint32_t base,
         for (uint32_t i = 0; i < count; i++)
             out[i] = (float)(int32_t)freqs[i] * inverse[1];
     }
-}
-
-/* Sets bits of rising documents, at four places of the list in turn: one store
- * to a word waits for the one before to the same word otherwise. */
-static void bits_put(uint64_t *bits, uint32_t base, const uint32_t *docs,
-                     uint32_t count) {
-    uint32_t part = count / 4;
-    const uint32_t *b = docs + part, *c = b + part, *d = c + part;
-    for (uint32_t i = 0; i < part; i++) {
-        grb_bit_set(bits, docs[i] - base);
-        grb_bit_set(bits, b[i] - base);
-        grb_bit_set(bits, c[i] - base);
-        grb_bit_set(bits, d[i] - base);
-    }
-    for (uint32_t i = part * 4; i < count; i++)
-        grb_bit_set(bits, docs[i] - base);
 }
 
 static void scores_put(const term_sink *s, const uint32_t *docs,
@@ -151,7 +118,7 @@ static grebe_status list_above(term_matcher *t, term_sink *s,
     if (count == 0) goto done;
     s->any = true;
     grb_search_kernels_best.score(values, count, t->weight);
-    bits_put(s->bits, s->base, kept, count);
+    grb_bits_put(s->bits, s->base, kept, count);
     scores_put(s, kept, values, count);
 done:
     return status;
@@ -199,9 +166,10 @@ static grebe_status docs_take(term_matcher *t, term_sink *s, uint32_t from,
                               grebe_error *err) {
     const grb_block *b = &t->postings->block;
     uint32_t i0 =
-        b->docs[0] >= from ? 0 : docs_lower(b->docs, 0, b->count, from);
-    uint32_t i1 = b->last < s->end ? b->count
-                                   : docs_lower(b->docs, i0, b->count, s->end);
+        b->docs[0] >= from ? 0 : grb_docs_lower(b->docs, 0, b->count, from);
+    uint32_t i1 = b->last < s->end
+                      ? b->count
+                      : grb_docs_lower(b->docs, i0, b->count, s->end);
     const uint32_t *docs = b->docs + i0, *freqs;
     uint32_t chosen[GRB_BLOCK + 1], places[GRB_BLOCK + 1], count = i1 - i0;
     grebe_status status = GREBE_OK;
@@ -212,7 +180,7 @@ static grebe_status docs_take(term_matcher *t, term_sink *s, uint32_t from,
     if (count == 0) goto done;
     if (!s->above) {
         s->any = true;
-        bits_put(s->bits, s->base, docs, count);
+        grb_bits_put(s->bits, s->base, docs, count);
     }
     if (!sink_scores(s)) goto done;
     GRB_TRY(freqs_need(t, s, err));
@@ -321,7 +289,7 @@ static grebe_status window_take(term_matcher *t, term_sink *s,
             }
         }
         GRB_TRY(grb_term_reach(t, from, err));
-        if (b->kind == GRB_BLOCK_END || block_first(b) >= s->end) break;
+        if (b->kind == GRB_BLOCK_END || grb_block_first(b) >= s->end) break;
         if (b->kind == GRB_BLOCK_DOCS)
             GRB_TRY(docs_take(t, s, from, err));
         else if (b->kind == GRB_BLOCK_BITMAP)
@@ -370,7 +338,7 @@ static grebe_status term_next(grb_matcher *m, uint32_t min_doc, uint32_t *doc,
     if (b->kind == GRB_BLOCK_END)
         *doc = GRB_NO_DOC;
     else if (b->kind == GRB_BLOCK_DOCS)
-        *doc = b->docs[docs_lower(b->docs, 0, b->count, min_doc)];
+        *doc = b->docs[grb_docs_lower(b->docs, 0, b->count, min_doc)];
     else
         *doc = GRB_MAX(min_doc, b->first);
 done:

@@ -69,6 +69,39 @@ static inline uint32_t grb_docs_find(const uint32_t *docs, uint32_t from,
     return (uint32_t)(at - docs) + less;
 }
 
+static inline uint32_t grb_block_first(const grb_block *b) {
+    return b->kind == GRB_BLOCK_DOCS ? b->docs[0] : b->first;
+}
+
+/* First place of a document >= doc, searched by halves. */
+static inline uint32_t grb_docs_lower(const uint32_t *docs, uint32_t from,
+                                      uint32_t to, uint32_t doc) {
+    while (from < to) {
+        uint32_t mid = (from + to) / 2;
+        if (docs[mid] < doc)
+            from = mid + 1;
+        else
+            to = mid;
+    }
+    return from;
+}
+
+/* Sets bits of rising documents, at four places of the list in turn: one store
+ * to a word waits for the one before to the same word otherwise. */
+static inline void grb_bits_put(uint64_t *bits, uint32_t base,
+                                const uint32_t *docs, uint32_t count) {
+    uint32_t part = count / 4;
+    const uint32_t *b = docs + part, *c = b + part, *d = c + part;
+    for (uint32_t i = 0; i < part; i++) {
+        grb_bit_set(bits, docs[i] - base);
+        grb_bit_set(bits, b[i] - base);
+        grb_bit_set(bits, c[i] - base);
+        grb_bit_set(bits, d[i] - base);
+    }
+    for (uint32_t i = part * 4; i < count; i++)
+        grb_bit_set(bits, docs[i] - base);
+}
+
 /* The formula from tf times inverse on. */
 static inline float grb_term_score(float weight, float x) {
     return weight - weight / (1.0f + x);

@@ -6,6 +6,7 @@
 #ifndef GRB_SEARCH_MATCHER_H
 #define GRB_SEARCH_MATCHER_H
 
+#include "search/kernel.h"
 #include "search/weight.h"
 
 /* The documents of a window that matter; others need not be looked at. */
@@ -150,6 +151,11 @@ bool grb_bool_lists_can(const grb_matcher *m);
 grebe_status grb_bool_lists(grb_matcher *m, bool scored, grb_visitor *visitor,
                             grebe_error *err);
 bool grb_match_bool_is(const grb_matcher *m);
+/* match_count.c: whether the matcher is a disjunction of terms; the number of
+ * its live matches, or more than `most`. */
+bool grb_match_union_is(const grb_matcher *m);
+grebe_status grb_match_union_count(grb_matcher *m, uint64_t most,
+                                   uint64_t *total, grebe_error *err);
 bool grb_match_phrase_is(const grb_matcher *m);
 bool grb_match_phrase_lists_can(const grb_matcher *m);
 grebe_status grb_match_phrase_lists(grb_matcher *m, bool scored,
@@ -182,24 +188,9 @@ static inline void grb_bits_zero(uint64_t *bits) {
     grb_zero_512(bits);
 }
 
-/* Set bits of the first `size`; those behind are clear. Counts in bytes, all
- * words side by side, so that the compiler makes vectors of it; without
- * -mpopcnt a call a word costs three times as much. */
+/* Set bits of the first `size`; those behind are clear. */
 static inline uint32_t grb_bits_count_to(const uint64_t *bits, uint32_t size) {
-    const uint64_t m1 = 0x5555555555555555u, m2 = 0x3333333333333333u;
-    const uint64_t m4 = 0x0f0f0f0f0f0f0f0fu, m8 = 0x00ff00ff00ff00ffu;
-    uint64_t total = 0;
-    for (uint32_t from = 0; from * 64 < size; from += 16) {
-        uint64_t sum = 0; /* bytes of at most 128 */
-        for (uint32_t i = from; i < from + 16; i++) {
-            uint64_t w = bits[i];
-            w -= w >> 1 & m1;
-            w = (w & m2) + (w >> 2 & m2);
-            sum += (w + (w >> 4)) & m4;
-        }
-        total += (sum & m8) + (sum >> 8 & m8);
-    }
-    return (uint32_t)(total * 0x0001000100010001u >> 48);
+    return (uint32_t)grb_search_kernels_best.count(bits, (size + 63) / 64);
 }
 
 static inline uint32_t grb_bits_count(const uint64_t *bits) {

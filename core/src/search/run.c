@@ -308,8 +308,27 @@ static bool term_counted(const grb_search_context *c, const grb_weight *w) {
     return w && w->kind == GRB_WEIGHT_TERM && !(c->off & GRB_OFF_COUNTS);
 }
 
+/* The part of a query on which alone it depends what matches. */
+static const grb_weight *weight_reduce(const grb_weight *w) {
+    while (w) {
+        if (w->kind == GRB_WEIGHT_CONSTANT) {
+            w = w->as.child;
+            continue;
+        }
+        if (w->kind != GRB_WEIGHT_BOOL) break;
+        const grb_weight_list *lists = w->as.list.lists;
+        const grb_weight_list *must = &lists[GREBE_MUST];
+        const grb_weight_list *filter = &lists[GREBE_FILTER];
+        if (lists[GREBE_MUST_NOT].count || w->as.list.should_min ||
+            must->count + filter->count != 1)
+            break;
+        w = must->count ? must->items[0] : filter->items[0];
+    }
+    return w;
+}
+
 bool grb_weight_counted(const grb_search_context *c, const grb_weight *w) {
-    if (!term_counted(c, w)) return false;
+    if (!term_counted(c, weight_reduce(w))) return false;
     for (uint32_t i = 0; i < grb_snapshot_leaf_count(c->snapshot); i++)
         if (!leaf_counted(c, &c->snapshot->list->leaves[i])) return false;
     return true;
@@ -336,6 +355,14 @@ static grebe_status counter_list(void *context, const grb_match_list *l,
     return GREBE_OK;
 }
 
+static grebe_status union_add(counter *n, grb_matcher *m, grebe_error *err) {
+    uint64_t most = n->most - n->total, some;
+    grebe_status status = grb_match_union_count(m, most, &some, err);
+    n->total += some;
+    n->visitor.stop = n->total > n->most;
+    return status;
+}
+
 grebe_status grb_search_count(grb_search_context *c, const grb_weight *main,
                               const grb_weight *const *filters,
                               size_t filter_count, uint64_t most,
@@ -344,8 +371,10 @@ grebe_status grb_search_count(grb_search_context *c, const grb_weight *main,
     counter n = {.visitor = {.window = counter_window, .list = counter_list},
                  .most = most};
     crew k = {NULL, 0, UINT32_MAX};
-    bool known = filter_count == 0 && term_counted(c, main), none;
+    bool counts = !(c->off & GRB_OFF_COUNTS), known, none;
     n.visitor.context = &n;
+    if (counts) main = weight_reduce(main);
+    known = filter_count == 0 && term_counted(c, main);
     GRB_TRY(crew_make(c, &k, filter_count, err));
     for (uint32_t i = 0; i < grb_snapshot_leaf_count(c->snapshot); i++) {
         grb_leaf_run *run = NULL;
@@ -359,7 +388,11 @@ grebe_status grb_search_count(grb_search_context *c, const grb_weight *main,
         if (leaf.bounds.max_doc == 0) continue;
         GRB_TRY(grb_leaf_run_make(c, i, &run, err));
         GRB_TRY(crew_open(&k, run, main, filters, filter_count, &none, err));
-        if (!none) GRB_TRY(leaf_run(&k, run, false, &n.visitor, err));
+        if (none) continue;
+        if (counts && filter_count == 0 && grb_match_union_is(k.items[0]))
+            GRB_TRY(union_add(&n, k.items[0], err));
+        else
+            GRB_TRY(leaf_run(&k, run, false, &n.visitor, err));
     }
 done:
     *total = n.total;
