@@ -33,7 +33,7 @@ typedef struct world {
     grb_snapshot snapshot;
     grb_arena arena;
     grb_search_context context;
-    uint64_t live;
+    uint64_t live, sequence;
     uint64_t decoded; /* blocks, of the last search */
 } world;
 
@@ -84,7 +84,8 @@ static grb_segment *memory_make(world *x, uint32_t docs) {
     for (uint32_t i = 0; i < docs; i++) {
         document_fill(d, true);
         assert_int_equal(grb_inverted_build(inv, d, false, NULL), 0);
-        assert_int_equal(grb_memseg_append(s, inv, i, &doc, NULL), 0);
+        assert_int_equal(grb_memseg_append(s, inv, x->sequence++, &doc, NULL),
+                         0);
     }
     grb_inverted_free(inv);
     grebe_document_free(d);
@@ -112,7 +113,7 @@ static grb_segment *file_make(world *x, grb_segment *s, uint64_t number) {
     return file;
 }
 
-static grb_segment *model_make(uint32_t docs) {
+static grb_segment *model_make(world *x, uint32_t docs) {
     static const uint32_t sizes[] = {8, 64, 128, 256};
     model_segment *m = model_new(A, sizes[pick(4)]);
     model_field(m, BODY, GREBE_TEXT, false);
@@ -123,7 +124,7 @@ static grb_segment *model_make(uint32_t docs) {
         char text[4096], *at = text;
         size_t size = body_make(text);
         text[size] = 0;
-        model_doc(m, i);
+        model_doc(m, x->sequence++);
         for (uint32_t place = 0; *at; place++) {
             size_t word = strcspn(at, " ");
             model_token(m, BODY, at, word, place);
@@ -139,7 +140,7 @@ static grb_segment *model_make(uint32_t docs) {
 static void leaf_make(world *x, uint32_t i, uint32_t kind, uint32_t docs) {
     grb_leaf *leaf = &x->list->leaves[i];
     if (kind == 0) {
-        leaf->segment = model_make(docs);
+        leaf->segment = model_make(x, docs);
         model_bounds((model_segment *)leaf->segment, &leaf->bounds);
         return;
     }
@@ -317,6 +318,7 @@ typedef struct page {
 typedef struct wish {
     grebe_query *query, *filter; /* filter NULL: none */
     uint64_t keep, total_max;
+    const grb_after *after; /* NULL: the first page */
 } wish;
 
 static void page_make(world *x, const wish *w, uint32_t off, page *out) {
@@ -335,8 +337,10 @@ static void page_make(world *x, const wish *w, uint32_t off, page *out) {
     if (w->filter)
         assert_int_equal(grb_weight_new(c, w->filter, false, &filter, NULL),
                          0);
-    grb_collect_request r = {
-        .plan = &plan, .keep = w->keep, .total_max = w->total_max};
+    grb_collect_request r = {.plan = &plan,
+                             .keep = w->keep,
+                             .total_max = w->total_max,
+                             .after = w->after};
     const grb_weight *filters[] = {filter};
     assert_int_equal(grb_collector_init(&collector, c, A, &r, NULL), 0);
     assert_int_equal(
@@ -377,15 +381,40 @@ static void pages_compare(const wish *w, uint32_t off, const page *a,
     }
 }
 
-static void wish_check(world *x, const wish *w, uint64_t from) {
+static void ways_check(world *x, const wish *w, page *all, uint64_t from) {
     static const uint32_t ways[] = {
         0, GRB_OFF_COSTS, GRB_OFF_COSTS | GRB_OFF_LISTS,
         GRB_OFF_COSTS | GRB_OFF_COUNTS, GRB_OFF_PRUNING};
-    page all, best;
-    page_make(x, w, OFF_ALL, &all);
+    page best;
+    page_make(x, w, OFF_ALL, all);
     for (size_t i = 0; i < GRB_COUNT(ways); i++) {
         page_make(x, w, ways[i], &best);
-        pages_compare(w, ways[i], &all, &best, from);
+        pages_compare(w, ways[i], all, &best, from);
+    }
+}
+
+/* The cursor of a page's last place. */
+static grb_after page_end(const world *x, const page *p) {
+    const grb_place *last = &p->places[p->count - 1];
+    grb_segment *s = x->list->leaves[last->leaf].segment;
+    grb_after after = {.sequence = s->ops->sequence(s, last->doc)};
+    int32_t bits;
+    memcpy(&bits, &last->score, 4);
+    after.cells[0] =
+        (grb_sort_cell){.word = ~(int64_t)bits, .state = GRB_CELL_VALUE};
+    return after;
+}
+
+/* A page and the next ones, each behind the cursor of the one before. */
+static void wish_check(world *x, const wish *first, uint64_t from) {
+    page all;
+    wish w = *first;
+    grb_after after;
+    ways_check(x, &w, &all, from);
+    for (uint32_t pages = pick(4); pages && all.more && all.count; pages--) {
+        after = page_end(x, &all);
+        w.after = &after;
+        ways_check(x, &w, &all, from);
     }
 }
 
@@ -479,6 +508,14 @@ static void a_search_for_few_decodes_few_blocks(void **unused) {
         printf("one term: %u of %u blocks\n", (unsigned)x.decoded,
                (unsigned)decoded);
         assert_true(x.decoded * 5 < decoded);
+        /* So does the page behind it. */
+        grb_after after = page_end(&x, &best);
+        w.after = &after;
+        page_make(&x, &w, OFF_ALL, &all);
+        page_make(&x, &w, 0, &best);
+        pages_compare(&w, 0, &all, &best, 7);
+        assert_true(x.decoded * 3 < decoded);
+        w.after = NULL;
         /* A total from statistics decodes nothing at all. */
         w.keep = 0;
         page_make(&x, &w, 0, &best);

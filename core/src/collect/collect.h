@@ -97,6 +97,7 @@ typedef struct grb_top {
     const grb_after *after; /* NULL: from the beginning */
     uint32_t leaf_ord;
     uint32_t after_doc; /* equal scores before it were on earlier pages */
+    uint64_t passed;    /* matches of earlier pages */
 } grb_top;
 
 grebe_status grb_top_init(grb_top *t, grb_search_context *c,

@@ -117,7 +117,7 @@ grebe_status grb_collector_init(grb_collector *c, grb_search_context *context,
     c->request = *request;
     c->by_score = request->plan->plain;
     c->visitor.floor = GRB_FLOOR_NONE;
-    if (c->by_score && !request->after) c->visitor.list = collector_list;
+    if (c->by_score) c->visitor.list = collector_list;
     if (!c->by_score && request->facet_count == 0)
         c->visitor.skips = collector_skips;
     c->in_order = request->plan->count == 0 ||
@@ -184,6 +184,7 @@ void grb_collector_cells(const grb_collector *c, size_t i,
 }
 
 bool grb_collector_more(const grb_collector *c) {
-    if (c->counted && c->by_score) return c->total > c->top.count;
+    if (c->counted && c->by_score)
+        return c->total > c->top.passed + c->top.count;
     return c->by_score ? c->top.more : c->ranked->more;
 }

@@ -20,7 +20,7 @@ static bool run_prunes(const grb_collector *c, const grb_weight *main,
     const grb_collect_request *r = &c->request;
     uint32_t off = c->context->off;
     bool countable = filter_count == 0;
-    if (!main || !c->by_score || r->constant || r->keep == 0 || r->after ||
+    if (!main || !c->by_score || r->constant || r->keep == 0 ||
         (off & GRB_OFF_PRUNING))
         return false;
     uint64_t postings = grb_weight_postings(main, &countable);
@@ -105,10 +105,10 @@ grebe_status grb_collector_run(grb_collector *c, const grb_weight *main,
                               &c->visitor, err);
     /* From here on `total` counts what was offered: never more than all. */
     uint64_t total = 0, most = UINT64_MAX;
-    if (r->total_max != GREBE_TOTAL_EXACT)
-        most = GRB_MAX(r->total_max, r->keep);
     GRB_TRY(grb_search_run(c->context, main, filters, filter_count, scored,
                            &c->visitor, err));
+    if (r->total_max != GREBE_TOTAL_EXACT)
+        most = GRB_MAX(r->total_max, r->keep + c->top.passed);
     status = grb_search_count(c->context, main, filters, filter_count, most,
                               &total, err);
     c->total = GRB_MAX(c->total, total);

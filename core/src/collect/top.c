@@ -10,6 +10,8 @@
  * Threads: one search, one thread.
  * Owns: the places, where they outgrow the arena.
  */
+#include <math.h>
+
 #include "collect/collect.h"
 
 /* Pages up to here come from the search's arena at once. */
@@ -171,15 +173,22 @@ static grebe_status window_scan(grb_top *t, const grb_match_window *w,
     return GREBE_OK;
 }
 
+static float after_score(const grb_after *after) {
+    int32_t bits = (int32_t)~after->cells[0].word;
+    float score;
+    memcpy(&score, &bits, 4);
+    return score;
+}
+
 /* One match behind a cursor or with a constant score. */
 static grebe_status match_take(grb_top *t, float score, uint32_t doc,
                                grebe_error *err) {
     if (t->after) {
-        float last;
-        int32_t bits = (int32_t)~t->after->cells[0].word;
-        memcpy(&last, &bits, 4);
-        if (score > last || (score == last && doc < t->after_doc))
+        float last = after_score(t->after);
+        if (score > last || (score == last && doc < t->after_doc)) {
+            t->passed++;
             return GREBE_OK;
+        }
     }
     if (t->count < t->keep || score > top_worst(t))
         return top_push(t, score, doc, err);
@@ -216,6 +225,13 @@ grebe_status grb_top_window(grb_top *t, const grb_match_window *w,
 grebe_status grb_top_list(grb_top *t, const grb_match_list *l,
                           grebe_error *err) {
     if (t->keep == 0) return GREBE_OK;
+    if (t->after) {
+        for (uint32_t i = 0; i < l->count; i++) {
+            grebe_status status = match_take(t, l->scores[i], l->docs[i], err);
+            if (status != GREBE_OK) return status;
+        }
+        return GREBE_OK;
+    }
     float bound = grb_top_floor(t);
     if (t->count + l->count > t->keep) t->more = true;
     for (uint32_t i = 0; i < l->count; i++) {
@@ -227,8 +243,14 @@ grebe_status grb_top_list(grb_top *t, const grb_match_list *l,
     return GREBE_OK;
 }
 
+/* Matches with the cursor's own score are counted as passed, or taken, one by
+ * one: they stay above the floor. */
 float grb_top_floor(const grb_top *t) {
-    return t->keep > 0 && t->count == t->keep ? top_worst(t) : GRB_FLOOR_NONE;
+    if (t->keep == 0 || t->count < t->keep) return GRB_FLOOR_NONE;
+    float worst = top_worst(t);
+    if (t->after && worst == after_score(t->after))
+        return nextafterf(worst, GRB_FLOOR_NONE);
+    return worst;
 }
 
 static void run_sort(grb_place *items, size_t count) {
