@@ -343,6 +343,11 @@ static const uint8_t *head_get(const grb_block_source *in,
     *freqs = head & 4;
     if (out->impact_count > GRB_IMPACTS_MAX) return NULL;
     for (uint32_t i = 0; i < out->impact_count; i++) {
+        if (in->end - at >= 2 && *at < 0x80) { /* nearly always */
+            out->impacts[i] = (grb_impact){at[0], at[1]};
+            at += 2;
+            continue;
+        }
         at = varint32(at, in->end, &out->impacts[i].tf);
         if (!at || at == in->end) return NULL;
         out->impacts[i].length = *at++;
@@ -389,6 +394,15 @@ static bool docs_rise(const grb_block_source *in, const uint32_t *docs) {
     return !bad && docs[in->count - 1] == in->last;
 }
 
+/* Adds up the gaps of a block of 256. While none has more than 23 bits they
+ * cannot come to 2^32 together, so that the last document tells. */
+static bool gaps_sum(const grb_block_source *in, uint32_t *docs) {
+    uint32_t all = 0;
+    for (uint32_t i = 0; i < GRB_BLOCK; i++) all |= docs[i];
+    grb_kernels_best.sum(docs, in->base);
+    return all >> 23 ? docs_rise(in, docs) : docs[GRB_BLOCK - 1] == in->last;
+}
+
 bool grb_block_docs(const grb_block_source *in, grb_block_decoded *out,
                     uint32_t *docs, uint64_t *words) {
     bool freqs;
@@ -412,8 +426,7 @@ bool grb_block_docs(const grb_block_source *in, grb_block_decoded *out,
         at = packed_get(at, in->end, docs);
         if (!at) return false;
         out->patched = out->docs_at[1] > 0;
-        grb_kernels_best.sum(docs, in->base);
-        if (!docs_rise(in, docs)) return false;
+        if (!gaps_sum(in, docs)) return false;
         out->first = docs[0];
         break;
     default:
@@ -440,13 +453,13 @@ bool grb_block_freqs(const grb_block_source *in, const grb_block_decoded *b,
                  ? packed_get(b->freqs_at, in->end, freqs)
                  : marked_get(b->freqs_at, in->end, in->count, freqs);
         if (!at) return false;
-        uint32_t most = 0;
+        /* One less than 2^31 at most, also before one is added. */
+        uint32_t all = 0;
         for (uint32_t i = 0; i < in->count; i++) {
+            all |= freqs[i] | (freqs[i] + 1);
             freqs[i]++;
-            most |= freqs[i];
-            if (freqs[i] == 0) return false;
         }
-        if (most >> 31) return false;
+        if (all >> 31) return false;
     }
     *after = at;
     return true;
