@@ -6,11 +6,12 @@ search-benchmark-game's. See cases.py for what a case is.
 
 from __future__ import annotations
 
+import collections
 import datetime
+import itertools
 import json
 import os
 import pathlib
-import random
 import re
 import shutil
 import threading
@@ -28,7 +29,15 @@ _KINDS = [
     Field("views", "int"),
     Field("f50", "keyword"),
     Field("f10k", "keyword"),
+    Field("f1m", "keyword"),
 ]
+_FACETS = {"f50": 50, "f10k": 10_000, "f1m": 1_000_000}
+# Of each corpus the names of the two texts; they become "title" and "body".
+TEXTS = {
+    "wiki": ("title", "body"),
+    "packages": ("summary", "description"),
+    "rfc": ("title", "text"),
+}
 _BULK = {
     "fts5": {"tuned": True},
     "tantivy": {"heap": 512_000_000},
@@ -41,17 +50,17 @@ def data(name: str) -> pathlib.Path:
     return pathlib.Path(os.environ["GREBE_BENCH_DATA"]) / name
 
 
-def wiki(docs: int, kinds: bool = False):
-    """The first documents of the made encyclopedia, in lists of BATCH."""
-    part = []
-    with data(f"wiki-{docs}.jsonl").open(encoding="utf-8") as lines:
-        for i, line in enumerate(lines):
+def documents(path, docs: int, corpus: str = "wiki", kinds: bool = False):
+    """The first documents of a corpus, in lists of BATCH."""
+    part, (title, body) = [], TEXTS[corpus]
+    with open(path, encoding="utf-8") as lines:
+        for i, line in enumerate(itertools.islice(lines, docs)):
             d = json.loads(line)
-            doc = {"id": d["id"], "title": d["title"], "body": d["body"]}
+            doc = {"id": d["id"], "title": d[title], "body": d[body]}
             if kinds:
                 z = shapes.mix(i + 1)
                 doc.update(time_sec=d["time_sec"], views=d["views"])
-                doc.update(f50=f"v{z % 50}", f10k=f"v{z % 10000}")
+                doc.update((name, f"v{z % n}") for name, n in _FACETS.items())
             part.append(doc)
             if len(part) == BATCH:
                 yield part
@@ -60,7 +69,7 @@ def wiki(docs: int, kinds: bool = False):
         yield part
 
 
-def build(place, docs: int, kinds: bool, deletes: bool = False):
+def build(place, path, docs: int, kinds: bool, deletes: bool = False):
     """An index of the wiki, merged as far as the engine can."""
     more = dict(_BULK.get(place.engine, {}))
     if place.engine == "fts5" and kinds:
@@ -70,7 +79,7 @@ def build(place, docs: int, kinds: bool, deletes: bool = False):
         # FTS5 cannot delete from a table that keeps no text
         more["store"] = kinds or (deletes and place.engine == "fts5")
     engine = place.open(schema, "wiki", **more)
-    for part in wiki(docs, kinds):
+    for part in documents(path, docs, "wiki", kinds):
         engine.add(part)
     engine.hard()
     engine.optimize()
@@ -78,15 +87,16 @@ def build(place, docs: int, kinds: bool, deletes: bool = False):
 
 
 class Bulk:
-    """W5: all documents of the wiki (texts not stored), one commit, one merge."""
+    """W5: all documents of a corpus (texts not stored), one commit, one merge."""
 
-    def __init__(self, place, docs):
+    def __init__(self, place, corpus, path, docs):
         self.place, self.docs, self.turn = place, int(docs), 0
+        self.corpus, self.path = corpus, path
         if place.in_memory:
             raise Unsupported("measured in folders only")
 
     def block(self, n):
-        times, merges, text, figures = [], [], 0, {}
+        times, wholes, text, figures = [], [], 0, {}
         for _ in range(n):
             self.turn += 1
             name = f"bulk{self.turn}"
@@ -94,8 +104,9 @@ class Bulk:
             if self.place.engine != "grebe":
                 more["store"] = False
             engine = self.place.open(_UNSTORED, name, **more)
-            written, spent, text = io_bytes(), 0, 0
-            for part in wiki(self.docs):
+            written, spent, text, done = io_bytes(), 0, 0, 0
+            for part in documents(self.path, self.docs, self.corpus):
+                done += len(part)
                 text += sum(len((d["title"] + d["body"]).encode()) for d in part)
                 t = now()
                 engine.add(part)
@@ -107,7 +118,7 @@ class Bulk:
             figures["MB"] = folder_bytes(path) / 1e6
             t = now()
             engine.optimize()
-            merges.append(now() - t)
+            wholes.append(times[-1] + now() - t)
             figures["MB merged"] = folder_bytes(path) / 1e6
             figures["MB written"] = (io_bytes() - written) / 1e6
             figures["MB text"] = text / 1e6
@@ -115,8 +126,8 @@ class Bulk:
             engine.close()
             shutil.rmtree(path, ignore_errors=True)
         return {
-            "series": {"bulk": times, "merge": merges},
-            "docs": self.docs * n,
+            "series": {"bulk": times, "whole": wholes},
+            "docs": done * n,
             "figures": figures,
         }
 
@@ -133,14 +144,15 @@ class Taxi:
         "tolls_amount total_amount"
     ).split()
 
-    def __init__(self, place, docs):
+    def __init__(self, place, path, docs):
         if place.engine != "grebe":
             raise Unsupported("no adapter for typed records")
         import grebe
 
         self.place, self.grebe = place, grebe
-        with data(f"taxi-{docs}.jsonl").open(encoding="utf-8") as lines:
-            self.docs = [self._record(json.loads(line)) for line in lines]
+        with open(path, encoding="utf-8") as lines:
+            some = itertools.islice(lines, int(docs))
+            self.docs = [self._record(json.loads(line)) for line in some]
 
     @staticmethod
     def _record(row):
@@ -176,7 +188,7 @@ class Taxi:
             if len(index) != len(self.docs):
                 raise SystemExit("records are missing")
             index.close()
-        return {"series": {"ingest": times}, "docs": len(self.docs) * n}
+        return {"series": {"bulk": times}, "docs": len(self.docs) * n}
 
 
 class Lookup:
@@ -218,14 +230,15 @@ class Lookup:
 
 
 def game_query(text: str):
-    """The search-benchmark-game's syntax: words, "phrases", + and -."""
+    """The search-benchmark-game's syntax: words, "phrases" (~slop), + and -."""
     must, should, never = [], [], []
-    for sign, body in re.findall(r'([+-]?)("[^"]*"|\S+)', text):
+    for sign, body, slop in re.findall(r'([+-]?)("[^"]*"|[^\s"]+)(?:~(\d+))?', text):
         words = re.findall(r"[^\W_]+", body.lower())
         if not words:
             continue
-        several = len(words) > 1
-        part = ("phrase", "body", words) if several else ("term", "body", words[0])
+        part = ("term", "body", words[0])
+        if len(words) > 1:
+            part = ("phrase", "body", words, int(slop or 0))
         {"+": must, "-": never, "": should}[sign].append(part)
     if must and not should and not never:
         return ("and", must) if len(must) > 1 else must[0]
@@ -236,27 +249,25 @@ def game_query(text: str):
     return ("bool", must, should, never)
 
 
-def frequencies(docs: int) -> dict[str, int]:
+def frequencies(path, docs: int) -> dict[str, int]:
     """Document frequency of the words of a-z of three letters or more."""
-    path, found = data(f"frequencies-{docs}.json"), {}
-    if path.exists():
-        kept: dict[str, int] = json.loads(path.read_text())
-        return kept
-    for part in wiki(docs):
+    kept, found = data(f"frequencies-{docs}.json"), collections.Counter()
+    if kept.exists():
+        known: dict[str, int] = json.loads(kept.read_text())
+        return known
+    for part in documents(path, docs):
         for doc in part:
-            for word in set(re.findall(r"[^\W_]+", doc["body"].lower())):
-                found[word] = found.get(word, 0) + 1
-    found = {w: n for w, n in found.items() if re.fullmatch("[a-z]{3,}", w)}
-    part_path = path.with_suffix(f".{os.getpid()}")
-    part_path.write_text(json.dumps(found))
-    part_path.rename(path)
-    return found
+            found.update(set(re.findall(r"[^\W_]+", doc["body"].lower())))
+    made = {w: n for w, n in found.items() if re.fullmatch("[a-z]{3,}", w)}
+    part_path = kept.with_suffix(f".{os.getpid()}")
+    part_path.write_text(json.dumps(made))
+    part_path.rename(kept)
+    return made
 
 
-def term_classes(docs: int) -> dict[str, list[str]]:
-    """50 terms each of high, medium and low document frequency, by the same rule as
-    bench/java's Queries."""
-    known, out = sorted(frequencies(docs).items()), {}
+def term_classes(found: dict[str, int], docs: int) -> dict[str, list[str]]:
+    """50 terms each of high, medium and low document frequency."""
+    known, out = sorted(found.items()), {}
     limits = {
         "term-high": (docs / 20, docs),
         "term-med": (docs / 1000, docs / 100),
@@ -269,31 +280,47 @@ def term_classes(docs: int) -> dict[str, list[str]]:
     return out
 
 
-def kinds_terms(docs: int) -> tuple[list[str], list[str]]:
+def kinds_terms(found: dict[str, int], docs: int) -> dict[str, list[str]]:
     """The first ten of five letters or more of W7's high and medium terms."""
-    classes = term_classes(docs)
-    high, med = (
-        [t for t in classes[kind] if len(t) >= 5][:10]
-        for kind in ("term-high", "term-med")
-    )
-    return high, med
+    classes = term_classes(found, docs)
+    return {
+        kind: [t for t in classes[f"term-{kind}"] if len(t) >= 5][:10]
+        for kind in ("high", "med")
+    }
 
 
-def game(docs: int, stride: int):
-    """[(class, text, query)]: every stride-th query of each class."""
+CLASSES = (
+    "intersection",
+    "union",
+    "intersection_union",
+    "negated",
+    "phrase",
+    "sloppy",
+    "term-high",
+    "term-med",
+    "term-low",
+)
+SLOP = 2
+
+
+def game(found: dict[str, int], docs: int, stride: int, source) -> list[tuple[str, str]]:
+    """(class, text): every stride-th query of each class, class by class."""
     seen, out = {}, []
-    with open(os.environ["GREBE_BENCH_QUERIES"], encoding="utf-8") as lines:
+    with open(source, encoding="utf-8") as lines:
         for line in lines:
             row = json.loads(line)
             kind = row["tags"][0]
             if kind == "term" or kind.startswith("two-phase"):
                 continue
             seen[kind] = seen.get(kind, -1) + 1
-            if seen[kind] % stride == 0:
-                out.append((kind, row["query"], game_query(row["query"])))
-    for kind, terms in term_classes(docs).items():
-        out += [(kind, t, ("term", "body", t)) for t in terms[::stride]]
-    return out
+            if seen[kind] % stride:
+                continue
+            out.append((kind, row["query"]))
+            if kind == "phrase":
+                out.append(("sloppy", f"{row['query']}~{SLOP}"))
+    for kind, terms in term_classes(found, docs).items():
+        out += [(kind, t) for t in terms[::stride]]
+    return sorted(out, key=lambda q: CLASSES.index(q[0]))
 
 
 MODES = {
@@ -305,29 +332,52 @@ MODES = {
 }
 
 
+SLOW_NS = 5_000_000
+
+
+def median_time(run) -> int:
+    """The median of three runs; of a slow one the better of two."""
+    times = []
+    for _ in range(3):
+        t = now()
+        run()
+        times.append(now() - t)
+        if len(times) == 2 and min(times) > SLOW_NS:
+            return min(times)
+    return sorted(times)[1]
+
+
 class Queries:
-    """W7: a turn is the median of three runs of each query, in each mode."""
+    """W7: each query in each mode; a time is the median of three runs."""
 
     deletes = False
 
-    def __init__(self, place, docs, stride):
-        self.engine = build(place, int(docs), False, self.deletes)
+    def __init__(self, place, path, docs, queries):
+        self.engine = build(place, path, int(docs), False, self.deletes)
         self.queries, self.missing = [], 0
-        for kind, text, query in game(int(docs), int(stride)):
-            try:
-                self.queries.append((kind, text, self.engine.prepare(query)))
-            except Unsupported:
-                self.missing += 1
+        with open(queries, encoding="utf-8") as lines:
+            for kind, text in map(json.loads, lines):
+                try:
+                    query = self.engine.prepare(game_query(text))
+                    self.queries.append((kind, text, query))
+                except Unsupported:
+                    self.missing += 1
 
     def answers(self):
-        run = self.engine.search
-        try:
-            return {"counts": {text: run(q, 0, True)[1] for _, text, q in self.queries}}
-        except Unsupported:
-            return {}
+        engine, tops = self.engine, {}
+        counts = self._can(10, True)
+        for kind, text, query in self.queries:
+            hits, total, _ = engine.search(query, 10, counts)
+            tops[text] = [total]
+            if kind != "sloppy" or engine.name == "grebe":  # tantivy's slop scores
+                tops[text] += engine.scored(hits)  # by the plain frequency
+        return {"tops": tops}
+
+    def facts(self):
+        return {"queries it cannot express": self.missing}
 
     def block(self, n):
-        series = {}
+        series, search = {}, self.engine.search
         settle()
         for name, (k, count) in MODES.items():
             if not self._can(k, count):
@@ -335,8 +385,8 @@ class Queries:
             for _ in range(n):
                 for kind, _, query in self.queries:
                     times = series.setdefault(f"{name} {kind}", [])
-                    times.append(self._median(query, k, count))
-        return {"series": series, "figures": {"not expressed": self.missing}}
+                    times.append(median_time(lambda: search(query, k, count)))
+        return {"series": series}
 
     def _can(self, k, count):
         try:
@@ -345,14 +395,6 @@ class Queries:
             return False
         return True
 
-    def _median(self, query, k, count):
-        times = []
-        for _ in range(3):
-            t = now()
-            self.engine.search(query, k, count)
-            times.append(now() - t)
-        return sorted(times)[1]
-
 
 class Deleted(Queries):
     """W11: how much slower W7 becomes once 30 % of the documents are deleted."""
@@ -360,18 +402,20 @@ class Deleted(Queries):
     MODES = {"TOP_10": (10, False), "COUNT": (0, True)}
     deletes = True
 
-    def __init__(self, place, docs, stride):
-        super().__init__(place, docs, stride)
+    def __init__(self, place, path, docs, queries):
+        super().__init__(place, path, docs, queries)
         self.docs = int(docs)
 
     def _sum(self, k, count):
+        search = self.engine.search
         return sum(
-            min(self._median(q, k, count) for _ in range(3)) for _, _, q in self.queries
+            min(median_time(lambda: search(q, k, count)) for _ in range(3))
+            for _, _, q in self.queries
         )
 
     def block(self, n):
         before = {m: self._sum(*how) for m, how in self.MODES.items()}
-        gone = random.Random(11).sample(range(self.docs), self.docs * 3 // 10)
+        gone = [i for i in range(self.docs) if shapes.mix(i + 11) % 10 < 3]
         self.engine.delete([f"w{i}" for i in gone])
         self.engine.hard()
         live = self.engine.search(self.engine.prepare(("all",)), 10, True)[1]
@@ -398,20 +442,26 @@ KIND_NAMES = (
     "range, top 10",
     "frequent term by views, top 10",
     "frequent term, facet of 50",
-    "frequent term, facet of 10,000",
     "all, facet of 50",
+    "frequent term, facet of 10,000",
     "all, facet of 10,000",
+    "frequent term, facet of 1,000,000",
+    "all, facet of 1,000,000",
     "frequent term, filter, top 10",
+    "get by key, stored fields",
+    "stored fields of ten hits",
+    "ten passages",
 )
 
 
 class Kinds:
     """W8: other kinds of queries on stored documents with columns."""
 
-    def __init__(self, place, docs):
+    def __init__(self, place, path, docs, terms):
         self.docs = int(docs)
-        self.engine = build(place, self.docs, True)
-        high, med = kinds_terms(self.docs)
+        self.engine = build(place, path, self.docs, True)
+        named = json.loads(pathlib.Path(terms).read_text())
+        high, med = named["high"], named["med"]
         self.pairs = list(zip(high, med))
         self.cases, self.found, self.missing = {}, {}, {}
         for name, parts in self._queries(high, med).items():
@@ -439,12 +489,11 @@ class Kinds:
             "frequent term by views, top 10": [
                 (q, {"sort": ("views", True), "count": True}) for q in highs
             ],
-            "frequent term, facet of 50": [(q, {"facets": ("f50",)}) for q in highs],
-            "frequent term, facet of 10,000": [
-                (q, {"facets": ("f10k",)}) for q in highs
-            ],
-            "all, facet of 50": [(("all",), {"facets": ("f50",)})],
-            "all, facet of 10,000": [(("all",), {"facets": ("f10k",)})],
+            **{
+                f"{what}, facet of {size:,}": [(q, {"facets": (name,)}) for q in asked]
+                for name, size in _FACETS.items()
+                for what, asked in (("frequent term", highs), ("all", [("all",)]))
+            },
             "frequent term, filter, top 10": [
                 (q, {"filters": (("f50", "v7"),), "count": True}) for q in highs
             ],
@@ -463,7 +512,7 @@ class Kinds:
         hits, total, facets = self.engine.search(query, **options)
         if options.get("facets"):
             counts = facets[options["facets"][0]]
-            return sum(sorted(counts.values(), reverse=True)[:1000])
+            return sum(sorted(counts.values(), reverse=True)[:10])
         return total if options.get("count") else len(hits)
 
     def answers(self):
@@ -473,17 +522,13 @@ class Kinds:
         return {"missing": self.missing}
 
     def block(self, n):
-        engine, series = self.engine, {}
+        search, series = self.engine.search, {}
         settle()
         for name, parts in self.cases.items():
-            times = series[name] = []
-            for query, options in parts:
-                runs = []
-                for _ in range(5):
-                    t = now()
-                    engine.search(query, **options)
-                    runs.append(now() - t)
-                times.append(sorted(runs)[2])
+            series[name] = [
+                median_time(lambda: search(query, **options))
+                for query, options in parts
+            ]
         series["get by key, stored fields"] = self._gets()
         try:
             series["ten passages"] = self._passages()
@@ -508,14 +553,14 @@ class Kinds:
             query = ("and", [("term", "body", a), ("term", "body", b)])
             prepared = engine.prepare(query)
             hits = engine.search(prepared, 10)[0]
-            for _ in range(3):
-                t = now()
-                engine.snippet(prepared, hits, "body")
-                times.append(now() - t)
+            times.append(median_time(lambda: engine.snippet(prepared, hits, "body")))
         return times
 
 
 # ---- W9 ----
+
+
+PACE_NS = 100_000  # a search: the writer shall have its time
 
 
 class Busy:
@@ -552,7 +597,11 @@ class Busy:
         writer = threading.Thread(target=self._write, args=(docs, stop))
         settle()
         writer.start()
+        due = now()
         for query in queries:
+            due += PACE_NS
+            while now() < due:
+                time.sleep(0)
             t = now()
             self.engine.search(query, 10)
             times.append(now() - t)

@@ -11,6 +11,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
 BUILD = ROOT / os.environ.get("GREBE_BUILD", "build/release")
 HOME = ROOT / "build/peers"
+CLASSES = ROOT / "build/bench_java"
 DEBIAN_PYTHON = "/usr/bin/python3"
 HINT = "./run setup --peers installs it"
 
@@ -30,7 +31,7 @@ def interpreter(engine: str) -> str:
     """The Python that has this engine's module."""
     if engine == "xapian":
         return DEBIAN_PYTHON
-    if engine in ("tantivy", "whoosh", "bm25s"):
+    if engine in ("tantivy", "whoosh", "bm25s", "plots"):
         return str(HOME / "venv/bin/python")
     return sys.executable
 
@@ -60,11 +61,20 @@ def _fts5_c() -> tuple[str | None, str]:
 
 
 def _lucene() -> tuple[str | None, str]:
+    """Its program is compiled here, as its sources belong to this tree."""
     folder = HOME / "java"
-    if not (folder / "jdk").exists():
-        return None, f"not built (needs a JDK of 21 or newer and mvn): {HINT}"
-    if not (folder / "classes/bench/lucene/Worker.class").exists():
-        return None, f"no classes in {folder}: {HINT}"
+    if not (folder / "jdk").exists() or not (folder / "classpath").exists():
+        return None, f"not there (needs a JDK of 21 or newer and mvn): {HINT}"
+    sources = list((HERE / "java/src").rglob("*.java"))
+    main = CLASSES / "bench/lucene/Worker.class"
+    newest = max(path.stat().st_mtime for path in sources)
+    if not main.exists() or main.stat().st_mtime < newest:
+        jdk = (folder / "jdk").read_text().strip()
+        command = [f"{jdk}/bin/javac", "-nowarn", "-d", str(CLASSES), "-cp"]
+        command += [(folder / "classpath").read_text().strip(), *map(str, sources)]
+        out = subprocess.run(command, capture_output=True, text=True)
+        if out.returncode:
+            return None, f"cannot be compiled: {out.stderr.strip()[:200]}"
     return "10.6.0", ""
 
 
@@ -97,7 +107,7 @@ def lua_paths() -> dict[str, str]:
 def java_command(scratch: str) -> list[str]:
     folder = HOME / "java"
     jdk = (folder / "jdk").read_text().strip()
-    classes = f"{folder / 'classes'}:{(folder / 'classpath').read_text().strip()}"
+    classes = f"{CLASSES}:{(folder / 'classpath').read_text().strip()}"
     return [
         f"{jdk}/bin/java",
         "-Xmx3g",

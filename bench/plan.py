@@ -1,4 +1,5 @@
-"""What is measured: the cases of each workload, who takes part, what is aimed at."""
+"""What is measured: the cases of a workload, who takes part, what is aimed at; here
+W1, W2, W3, W3b, W4, W10 and W12."""
 
 from __future__ import annotations
 
@@ -39,7 +40,16 @@ class Metric:
     over: str = ""  # divided by the p50 of this series
     beside: str = ""  # the share that Grebe adds to what this side of it takes
     per: float = 1
+    quantile: float = 0.5  # of a series
     sides: tuple[str, ...] = ("C", "Python")
+
+
+@dataclasses.dataclass(frozen=True)
+class Size:
+    """How much work: small is the default run, full takes an hour or more."""
+
+    full: bool
+    docs: int  # of the corpora
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,8 +60,9 @@ class Case:
     metrics: list[Metric]
     turns: int
     blocks: int
-    compare: str = ""  # "total" or "keys": which answers must be equal
+    compare: str = ""  # which answers must be equal
     needs: str = ""  # a corpus: see corpora.py
+    docs: int = 0  # of that corpus
 
 
 SLOW = "slow: in --size full only"
@@ -61,7 +72,7 @@ def _cycle(shape: str, base: int, batch: int, full: bool) -> list[Who]:
     """W1: in memory, soft commits."""
     words = ("cycle", shape, str(base), str(batch), "soft")
     slow = "" if not base or full else SLOW
-    turns = 400 if full else 60
+    turns = 400 if full else 30
     out = [
         Who("Grebe", "C", "grebe-c", "cycle_bench", (*words, "-")),
         Who("FTS5", "C", "fts5-c", "", (*words, "-", "fts")),
@@ -86,7 +97,8 @@ _W1_AIM = {
 _SHAPES = {"A": "8 words", "B": "100 words", "C": "40 fields"}
 
 
-def w1(full: bool) -> Iterator[Case]:
+def w1(size: Size) -> Iterator[Case]:
+    full = size.full
     plans = [(s, 0, 1) for s in "ABC"] + [("B", 50000, 1)]
     if full:
         plans += [("A", 50000, 1), ("A", 0, 10), ("B", 0, 10), ("C", 0, 10)]
@@ -120,7 +132,8 @@ def w1(full: bool) -> Iterator[Case]:
         yield Case("W1", name, [who], [metric], 500, 4)
 
 
-def w2(full: bool) -> Iterator[Case]:
+def w2(size: Size) -> Iterator[Case]:
+    full = size.full
     for shape in "ABC":
         words = ("cycle", shape, "0", "1", "hard")
         slow = "" if full else SLOW
@@ -151,7 +164,8 @@ def w2(full: bool) -> Iterator[Case]:
         yield Case("W2", name, who, metrics, 200 if full else 60, 10 if full else 4)
 
 
-def w3(full: bool) -> Iterator[Case]:
+def w3(size: Size) -> Iterator[Case]:
+    full = size.full
     slow = "" if full else "15 s a pass: in --size full only"
     for kind in ("soft", "hard") if full else ("soft",):
         words = ("replay", "83", kind)
@@ -196,7 +210,7 @@ def w3(full: bool) -> Iterator[Case]:
         yield Case("W3", kind, who, metrics, 1, 3, "totals", needs="dspace")
 
 
-def w3b(full: bool) -> Iterator[Case]:
+def w3b(_: Size) -> Iterator[Case]:
     words = ("reset", "10000")
     who = [
         Who("Grebe", "C", "grebe-c", "cycle_bench", words),
@@ -208,7 +222,8 @@ def w3b(full: bool) -> Iterator[Case]:
     yield Case("W3b", "restore", who, [metric], 500, 4)
 
 
-def w4(full: bool) -> Iterator[Case]:
+def w4(size: Size) -> Iterator[Case]:
+    full = size.full
     plans = [("S", 20000, call) for call in (10, 100, 1000, 10000)]
     docs = 2000 if full else 200
     plans += [("R", docs, call) for call in ((10, 100, 1000) if full else (10, 100))]
@@ -255,10 +270,11 @@ def w4(full: bool) -> Iterator[Case]:
                 sides=("Python", "Lua"),
             ),
         ]
-        yield Case("W4", f"{shape} {call}", who, metrics, 1, 10 if full else 3)
+        yield Case("W4", f"{shape} {call}", who, metrics, 1, 10 if full else 2)
 
 
-def w10(full: bool) -> Iterator[Case]:
+def w10(size: Size) -> Iterator[Case]:
+    full = size.full
     few = 20
     for name, variant, aim in (
         ("create and close in memory", "memory", 4.0),
@@ -345,7 +361,8 @@ def _held(full: bool) -> Iterator[Case]:
         yield Case("W10", f"held {place}", who, metrics, 200, 1)
 
 
-def w12(full: bool) -> Iterator[Case]:
+def w12(size: Size) -> Iterator[Case]:
+    full = size.full
     for rank in (100, 0, 10, 1000) if full else (100, 0):
         words, few = ("term", str(rank)), 20 if rank == 0 else 100
         who = [
@@ -375,7 +392,7 @@ def w12(full: bool) -> Iterator[Case]:
         yield Case("W12", name, who, metrics, 1000, 10 if full else 4, "keys")
 
 
-DEFAULT: dict[str, Callable[[bool], Iterator[Case]]] = {
+PLANS: dict[str, Callable[[Size], Iterator[Case]]] = {
     "W1": w1,
     "W2": w2,
     "W3": w3,

@@ -45,7 +45,7 @@ elif ! command -v mvn >/dev/null; then
     missing lucene "no mvn"
 else
     export JAVA_HOME=$jdk
-    if mvn -q -B -f bench/java/pom.xml -Dout="$home/java" compile \
+    if mvn -q -B -f bench/java/pom.xml -Dout="$home/java" \
         dependency:build-classpath -Dmdep.outputFile="$home/java/classpath" >&2; then
         echo "$jdk" >"$home/java/jdk"
     else

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import concurrent.futures
+import itertools
 import json
 import os
 import pathlib
@@ -14,17 +16,23 @@ from typing import Any
 import peers
 
 Answer = dict[str, Any]
-LIMIT_S = 900
 
 
 class Failed(Exception):
-    """An engine died, gave no answer in time, or cannot do what was asked."""
+    """An engine cannot do what was asked."""
+
+
+class Lost(Failed):
+    """It died or gave no answer in time: its process is of no more use."""
 
 
 class Process:
     """A worker: a line in, a line of JSON out."""
 
-    def __init__(self, command: list[str], scratch: str, cpu: int | None) -> None:
+    def __init__(
+        self, command: list[str], scratch: str, cpu: int | None, limit_s: int
+    ) -> None:
+        self.limit_s = limit_s
         if cpu is not None and "java" not in command[0]:
             command = ["taskset", "-c", str(cpu), *command]
         self.log = open(os.path.join(scratch, "stderr"), "w+")
@@ -43,13 +51,13 @@ class Process:
         try:
             self.process.stdin.write(" ".join(map(str, words)) + "\n")
             self.process.stdin.flush()
-            if not select.select([self.process.stdout], [], [], LIMIT_S)[0]:
-                raise Failed(f"no answer to {words[0]!r} in {LIMIT_S} s")
+            if not select.select([self.process.stdout], [], [], self.limit_s)[0]:
+                raise Lost(f"no answer to {words[0]!r} in {self.limit_s} s")
             line = self.process.stdout.readline()
         except BrokenPipeError:
             line = ""
         if not line:
-            raise Failed(f"died in {words[0]!r}: {self._last_words()}")
+            raise Lost(f"died in {words[0]!r}: {self._last_words()}")
         made: Answer = json.loads(line)
         if "unsupported" in made:
             raise Failed(made["unsupported"])
@@ -61,12 +69,12 @@ class Process:
         lines = [line for line in self.log.read().split("\n") if line.strip()]
         return lines[-1][:300] if lines else f"status {self.process.returncode}"
 
-    def end(self) -> None:
-        if self.process.stdin:
-            self.process.stdin.close()
+    def end(self, patience_s: int = 5) -> None:
         try:
-            self.process.wait(5)
-        except subprocess.TimeoutExpired:
+            if self.process.stdin:
+                self.process.stdin.close()
+            self.process.wait(patience_s)
+        except (BrokenPipeError, subprocess.TimeoutExpired):
             self.process.kill()
             self.process.wait()
         if self.process.stdout:
@@ -77,14 +85,16 @@ class Process:
 class Runner:
     """Starts workers; one Java process serves all cases, as it has to be warm."""
 
-    def __init__(self, scratch: str, warm_s: int, cpu: int | None) -> None:
+    def __init__(
+        self, scratch: str, warm_s: tuple[int, int], cpu: int | None, limit_s: int
+    ) -> None:
         self.scratch, self.warm_s, self.cpu = scratch, warm_s, cpu
+        self.limit_s = limit_s
         self.java: Process | None = None
-        self.count = 0
+        self.count = itertools.count(1)
 
     def _folder(self) -> str:
-        self.count += 1
-        path = os.path.join(self.scratch, f"w{self.count}")
+        path = os.path.join(self.scratch, f"w{next(self.count)}")
         shutil.rmtree(path, ignore_errors=True)
         os.makedirs(path)
         return path
@@ -92,8 +102,9 @@ class Runner:
     def lucene(self) -> Process:
         if self.java is None:
             folder = self._folder()
-            self.java = Process(peers.java_command(folder), folder, None)
-            self.java.ask("warm", self.warm_s)
+            command = peers.java_command(folder)
+            self.java = Process(command, folder, None, self.limit_s)
+            self.java.ask("warm", *self.warm_s)
         return self.java
 
     def start(self, kind: str, variant: str) -> tuple[Process, str]:
@@ -114,14 +125,17 @@ class Runner:
             python = peers.interpreter(kind)
             command = [python, f"{here}/worker.py", kind, variant, data]
         cpu = self.cpu
-        if kind == "tantivy" and cpu is None:
+        if kind == "tantivy" and cpu is None and variant != "disk-threads":
             cpu = max(os.sched_getaffinity(0))  # its commits wait 100 ms otherwise
-        return Process(command, folder, cpu), data
+        return Process(command, folder, cpu, self.limit_s), data
 
-    def stop(self, kind: str, process: Process, data: str) -> None:
+    def stop(self, kind: str, process: Process, data: str, lost: bool) -> None:
         if kind == "lucene":
+            if lost:  # the next case gets a new one
+                process.end(0)
+                self.java = None
             return
-        process.end()
+        process.end(0 if lost else 5)
         shutil.rmtree(pathlib.Path(data).parent, ignore_errors=True)
 
     def close(self) -> None:
@@ -141,6 +155,7 @@ class Entry:
         self.answers: Answer | None = None
         self.facts: Answer = {}
         self.failed = ""
+        self.lost = False
 
     def series(self, name: str) -> list[int]:
         return [v for b in self.blocks for v in b.get("series", {}).get(name, [])]
@@ -159,9 +174,9 @@ class Entry:
 def run(case: Any, runner: Runner, repeat: int) -> list[Entry]:
     """Opens every engine of the case, then lets them take turns, block by block."""
     entries = [Entry(who) for who in case.contestants]
-    # A Java process has one case open at a time.
-    for entry in entries:
-        _try(entry, lambda e: _open(e, runner))
+    # Opening is not measured: as many at once as there are cores.
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(lambda e: _try(e, lambda e: _open(e, runner)), entries))
     for turn in range(case.blocks * repeat):
         live = [e for e in entries if not e.failed]
         for entry in (
@@ -176,7 +191,8 @@ def run(case: Any, runner: Runner, repeat: int) -> list[Entry]:
             _try(entry, _answers)
         if not entry.failed:
             _try(entry, _facts)
-        runner.stop(entry.who.kind, entry.process, entry.data)
+        runner.stop(entry.who.kind, entry.process, entry.data, entry.lost)
+        entry.process = None
     return entries
 
 
@@ -184,7 +200,7 @@ def _try(entry: Entry, step: Any) -> None:
     try:
         step(entry)
     except Failed as reason:
-        entry.failed = str(reason)
+        entry.failed, entry.lost = str(reason), isinstance(reason, Lost)
 
 
 def _open(entry: Entry, runner: Runner) -> None:

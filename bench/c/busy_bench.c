@@ -16,6 +16,7 @@
 #include "grebe/grebe.h"
 
 #define WRITER_DOCS 20000u
+#define PACE_NS 100000u /* a search: the writer shall have its time */
 
 typedef struct bench {
     grebe_schema *schema;
@@ -137,7 +138,11 @@ static void block(bench *b, size_t n) {
         if (pthread_create(&writer, NULL, writer_run, b))
             fail("thread", "cannot be made");
     }
-    for (size_t i = 0; i < n; i++) ns[i] = search(b);
+    uint64_t begun = now_ns();
+    for (size_t i = 0; i < n; i++) {
+        while (busy && now_ns() < begun + i * PACE_NS) continue;
+        ns[i] = search(b);
+    }
     if (busy) {
         atomic_store(&b->stop, 1);
         pthread_join(writer, NULL);

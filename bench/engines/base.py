@@ -14,7 +14,8 @@ Documents are dicts; a field may be missing.
 Queries are tuples, turned into the engine's own form by prepare() (outside the clock
 in W7 and W8, inside it elsewhere):
   ("all",)                      ("key", value)             ("term", field, word)
-  ("keyword", field, value)     ("phrase", field, [words]) ("range", field, low, high)
+  ("keyword", field, value)     ("range", field, low, high)
+  ("phrase", field, [words], slop)
   ("and", [queries])            ("or", [queries])
   ("bool", must, should, must_not)
   ("prefix", field, text)       ("wild", field, pattern)   ("fuzzy", field, word, n)
@@ -93,6 +94,10 @@ class Base:
     def keys(self, hits):
         """The keys of hits, in order."""
         raise NotImplementedError
+
+    def scored(self, hits):
+        """[key, score] of hits, scores as Lucene's; [] where the formula is another."""
+        return []
 
     def get(self, key):
         """The stored fields of a document, or None."""

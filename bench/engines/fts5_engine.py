@@ -214,6 +214,8 @@ class Adapter(Base):
         kind = query[0]
         if kind == "term":
             return self._col(query[1]) + '"%s"' % query[2]
+        if kind == "phrase" and query[3]:
+            raise Unsupported("slop as Lucene counts it")
         if kind == "phrase":
             return self._col(query[1]) + '"%s"' % " ".join(query[2])
         if kind == "prefix":

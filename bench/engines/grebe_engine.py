@@ -81,7 +81,7 @@ class Adapter(Base):
         if kind == "all":
             return Q.all()
         if kind == "phrase":
-            return Q.phrase(query[1], " ".join(query[2]))
+            return Q.phrase(query[1], " ".join(query[2]), query[3])
         if kind in ("and", "or"):
             parts = [self.prepare(x) for x in query[1]]
             return Q.bool(must=parts) if kind == "and" else Q.bool(should=parts)
@@ -118,6 +118,9 @@ class Adapter(Base):
 
     def keys(self, hits):
         return hits.ids
+
+    def scored(self, hits):
+        return [list(pair) for pair in zip(hits.ids, hits.scores)]
 
     def get(self, key):
         return self.index.get(key)

@@ -1,6 +1,6 @@
 """tantivy through tantivy-py.
 
-One writer thread; a commit is always durable on disk, there is no soft commit.
+One writer thread, two in the variant "disk-threads"; a commit is always durable on disk, there is no soft commit.
 """
 
 import importlib.metadata
@@ -16,13 +16,13 @@ Q, Occur = tantivy.Query, tantivy.Occur
 class Adapter(Base):
     name = "tantivy"
     facets_how = "terms aggregation on fast fields"
-    variants = {"memory": dict(), "disk": dict()}
+    variants = {"memory": dict(), "disk": dict(), "disk-threads": dict(threads=2)}
 
     @staticmethod
     def version():
         return importlib.metadata.version("tantivy")
 
-    def open(self, path, schema, create=True, heap=15_000_000, store=True):
+    def open(self, path, schema, create=True, heap=15_000_000, store=True, threads=1):
         build = tantivy.SchemaBuilder()
         self.kinds = {f.name: f.kind for f in schema}
         for f in schema:
@@ -46,13 +46,13 @@ class Adapter(Base):
         self.schema = build.build()
         self.key = next(f.name for f in schema if f.kind == "key")
         self.index = tantivy.Index(self.schema, path=path)
-        self.heap, self.writer_ = heap, None
+        self.heap, self.threads, self.writer_ = heap, threads, None
         self.searcher = self.index.searcher()
 
     @property
     def writer(self):  # made when first needed: opening an index for reading needs none
         if self.writer_ is None:
-            self.writer_ = self.index.writer(self.heap, 1)
+            self.writer_ = self.index.writer(self.heap, self.threads)
         return self.writer_
 
     def add(self, docs):
@@ -107,7 +107,7 @@ class Adapter(Base):
             )
         if kind == "phrase":
             return (
-                Q.phrase_query(s, query[1], query[2])
+                Q.phrase_query(s, query[1], query[2], query[3])
                 if len(query[2]) > 1
                 else self.prepare(("term", query[1], query[2][0]))
             )
@@ -187,6 +187,10 @@ class Adapter(Base):
 
     def keys(self, hits):
         return [self.searcher.doc(h[1])[self.key][0] for h in hits]
+
+    def scored(self, hits):
+        """Its BM25 has the factor k1 + 1 that Lucene's lacks."""
+        return [[key, hit[0] / 2.2] for key, hit in zip(self.keys(hits), hits)]
 
     def get(self, key):
         hits = self.searcher.search(self.prepare(("key", key)), 1, False).hits

@@ -112,6 +112,8 @@ class Adapter(Base):
             return W.Term(self.key, query[1])
         if kind in ("term", "keyword"):
             return W.Term(query[1], query[2])
+        if kind == "phrase" and query[3]:
+            raise Unsupported("slop as Lucene counts it")
         if kind == "phrase":
             return (
                 W.Phrase(query[1], query[2])

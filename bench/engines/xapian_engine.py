@@ -146,6 +146,8 @@ class Adapter(Base):
             return X("Q" + query[1])
         if kind in ("term", "keyword"):
             return X(self.prefix[query[1]] + query[2])
+        if kind == "phrase" and query[3]:
+            raise Unsupported("slop as Lucene counts it")
         if kind == "phrase":
             p = self.prefix[query[1]]
             return (

@@ -129,8 +129,36 @@ def test_the_table_comes_from_the_newest_results(tmp_path):
     (tmp_path / "a.json").write_text(json.dumps(RESULT))
     filled = table.filled(page, tmp_path)
     assert "| W1 | a cycle | Python | us | 2 | 5,000 | 2,500x |" in filled
+    (tmp_path / "full.json").write_text(json.dumps(older))
+    assert "| us | 9 |" in table.filled(page, tmp_path)
+    (tmp_path / "full.json").unlink()
     assert "Other" not in filled and "old\n" not in filled
     assert filled.startswith("a\n") and filled.endswith("<!-- bench: end -->\nb\n")
+
+
+def test_a_partial_run_replaces_what_it_measured(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "bench"))
+    import store
+
+    def run(date, workloads, rows):
+        return {
+            "machine": {"date": date, "commit": "c", "load_before": "1"},
+            "workloads": workloads,
+            "rows": [dict(zip(("workload", "what", "grebe"), r)) for r in rows],
+            "left_out": [],
+            "usage": [],
+            "differences": {},
+        }
+
+    first = run("1", ["W1", "W7"], [("W1", "a", 1), ("W7", "b", 2), ("W7", "c", 3)])
+    empty = {"rows": [], "left_out": [], "usage": [], "differences": {}}
+    old = store.merged(empty, first, True)
+    some = store.merged(old, run("2", ["W7"], [("W7", "b", 9)]), False)
+    found = {(r["what"], r["grebe"], r["date"]) for r in some["rows"]}
+    assert found == {("a", 1, "1"), ("b", 9, "2"), ("c", 3, "1")}
+    whole = store.merged(old, run("2", ["W7"], [("W7", "b", 9)]), True)
+    assert {r["what"] for r in whole["rows"]} == {"a", "b"}
+    assert whole["workloads"] == ["W1", "W7"]
 
 
 @pytest.fixture

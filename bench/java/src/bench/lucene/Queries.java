@@ -21,7 +21,7 @@ final class Queries {
     TOP_10, TOP_100, TOP_1000, TOP_100_COUNT, COUNT
   }
 
-  private static final Pattern CLAUSE = Pattern.compile("([+-]?)(?:\"([^\"]*)\"|(\\S+))");
+  private static final Pattern CLAUSE = Pattern.compile("([+-]?)(?:\"([^\"]*)\"(?:~(\\d+))?|(\\S+))");
 
   private Queries() {}
 
@@ -29,7 +29,8 @@ final class Queries {
     List<BooleanClause> clauses = new ArrayList<>();
     Matcher m = CLAUSE.matcher(text);
     while (m.find()) {
-      Query q = m.group(2) != null ? new PhraseQuery("body", m.group(2).split(" ")) : new TermQuery(new Term("body", m.group(3)));
+      Query q = m.group(2) == null ? new TermQuery(new Term("body", m.group(4)))
+          : new PhraseQuery(m.group(3) == null ? 0 : Integer.parseInt(m.group(3)), "body", m.group(2).split(" "));
       clauses.add(new BooleanClause(q, m.group(1).equals("+") ? BooleanClause.Occur.MUST
           : m.group(1).equals("-") ? BooleanClause.Occur.MUST_NOT : BooleanClause.Occur.SHOULD));
     }

@@ -28,13 +28,14 @@ import org.apache.lucene.util.Version;
  * Lucene at work in the same turns as the other engines: reads commands, answers each with a line of JSON
  * (bench/workers.py is the other end).
  *
- *   warm SECONDS                                                     cycles, terms and openings on throw-away indexes
+ *   warm SECONDS CASE                                                cycles, terms and openings on throw-away indexes;
+ *                                                                    each case of Corpora works for CASE seconds more
  *   open cycle ram|mmap|nrtcaching SHAPE BASE BATCH soft|hard
  *   open term ram|mmap RANK
  *   open opening ram|mmap
  *   open replay ram|nrtcaching soft|hard DATA
- *   open bulk wiki|taxi FILE; open lookup ram|mmap SEGMENTS; open queries|deleted FILE QUERIES;
- *   open kinds FILE TERMS; open busy ram|mmap DOCS                   see Corpora
+ *   open bulk CORPUS FILE DOCS - THREADS; open lookup ram|mmap SEGMENTS; open queries|deleted|first FILE DOCS - QUERIES;
+ *   open kinds FILE DOCS - TERMS; open busy ram|mmap DOCS            see Corpora
  *   block N, answers, close (ends the case, not the process)
  *
  * Settings are Lucene's best for this work (Cycles.config(true)): merges in the caller, no wait for merges on a flush.
@@ -68,6 +69,7 @@ public final class Worker {
   private String command(String[] w) throws Exception {
     switch (w[0]) {
       case "warm" -> {
+        Corpora.warm = Integer.parseInt(w[2]) * 1_000_000_000L;
         warm(Integer.parseInt(w[1]) * 1_000_000_000L);
         return "{}";
       }
@@ -96,11 +98,12 @@ public final class Worker {
       case "term" -> new OneTerm(w[2], Integer.parseInt(w[3]));
       case "opening" -> new Opening(w[2]);
       case "replay" -> new Tests(w[2], w[3].equals("hard"), w[4]);
-      case "bulk" -> new Corpora.Bulk(scratch, w[2], w[3]);
+      case "bulk" -> new Corpora.Bulk(scratch, w[2], w[3], Integer.parseInt(w[4]), Integer.parseInt(w[6]));
       case "lookup" -> new Corpora.Lookup(scratch, w[2], Integer.parseInt(w[3]));
-      case "queries" -> new Corpora.Classes(scratch, w[2], w[3], false);
-      case "deleted" -> new Corpora.Classes(scratch, w[2], w[3], true);
-      case "kinds" -> new Corpora.Kinds(scratch, w[2], w[3]);
+      case "queries" -> new Corpora.Classes(scratch, w[2], Integer.parseInt(w[3]), w[5]);
+      case "deleted" -> new Corpora.Deleted(scratch, w[2], Integer.parseInt(w[3]), w[5]);
+      case "first" -> new Corpora.First(scratch, w[2], Integer.parseInt(w[3]), w[5]);
+      case "kinds" -> new Corpora.Kinds(scratch, w[2], Integer.parseInt(w[3]), w[5]);
       case "busy" -> new Corpora.Busy(scratch, w[2], Integer.parseInt(w[3]));
       default -> throw new IllegalArgumentException(w[1]);
     };
