@@ -36,7 +36,7 @@ class Metric:
     figure: str = ""  # or a single figure
     unit: str = "us"  # us, ms, s, docs/s, raw syncs, ...
     aim: dict[str, float] = dataclasses.field(default_factory=dict)  # side -> value
-    aim_ratio: float = 0  # times the best peer
+    aim_ratio: float | dict[str, float] = 0  # times the best peer; by side
     over: str = ""  # divided by the p50 of this series
     beside: str = ""  # the share that Grebe adds to what this side of it takes
     per: float = 1

@@ -85,6 +85,9 @@ def _bare(case: Case, metric: Metric, side: str) -> Row:
         "grebe best ratio_best ratio_best_of_minima ratio_best_of_means grebe_mean "
         "grebe_p99 grebe_min n spread met ahead"
     )
+    ratio = metric.aim_ratio
+    if isinstance(ratio, dict):
+        ratio = ratio.get(side, 0)
     return dict.fromkeys(empty.split()) | {
         "workload": case.workload,
         "what": metric.what,
@@ -92,7 +95,7 @@ def _bare(case: Case, metric: Metric, side: str) -> Row:
         "unit": metric.unit,
         "better": "higher" if metric.unit in HIGHER else "lower",
         "aim": metric.aim.get(side),
-        "aim_ratio": metric.aim_ratio or None,
+        "aim_ratio": ratio or None,
         "docs": case.docs or None,
         "peers": {},
         "peers_mean": {},

@@ -45,7 +45,8 @@ elif ! command -v mvn >/dev/null; then
     missing lucene "no mvn"
 else
     export JAVA_HOME=$jdk
-    if mvn -q -B -f bench/java/pom.xml -Dout="$home/java" \
+    mkdir -p "$home/java"
+    if mvn -q -B -f bench/java/pom.xml \
         dependency:build-classpath -Dmdep.outputFile="$home/java/classpath" >&2; then
         echo "$jdk" >"$home/java/jdk"
     else
