@@ -8,6 +8,7 @@
     X(hard_commits) X(freezes) X(merges) X(failures) X(syncs) \
     X(bytes_written) X(bytes_indexed) X(tokens) X(terms_skipped) \
     X(searches) X(blocks_decoded) X(stored_blocks) X(memory_bytes) \
+    X(filter_hits) X(filter_misses) X(filter_evictions) X(filter_bytes) \
     X(analyse_ns) X(append_ns) X(soft_commit_ns) X(hard_commit_ns) \
     X(freeze_ns) X(merge_ns) X(search_ns)
 

@@ -39,7 +39,7 @@ local grebe = {
 -- missing, or in memory (":memory:"). `fields` is a table of name -> field;
 -- nil where there is an index. Options: mode ("w", "r"), durability ("full",
 -- "none"), add_fields, store, verify, merging, memory_max, docs_max,
--- deterministic.
+-- deterministic, filter_cache (bytes; 0: no answers of filters are kept).
 function grebe.open(path, fields, options)
   if path == nil then
     core.fail(core.TYPE, "a path is a string, not nil (\":memory:\" keeps the "

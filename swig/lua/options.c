@@ -122,13 +122,15 @@ enum {
     OPEN_DETERMINISTIC,
     OPEN_MEMORY_MAX,
     OPEN_DOCS_MAX,
+    OPEN_FILTER_CACHE,
     OPEN_COUNT
 };
 
 void grb_lua_open_options(lua_State *L, int at, grebe_open_options *out) {
     static const char *const names[] = {
         "mode",       "durability",    "store",      "verify",   "merging",
-        "add_fields", "deterministic", "memory_max", "docs_max", NULL};
+        "add_fields", "deterministic", "memory_max", "docs_max",
+        "filter_cache", NULL};
     static const char *const modes[] = {"w", "r", NULL};
     static const char *const durabilities[] = {"full", "none", NULL};
     static const char *const stores[] = {"mmap", "pread", "ram", NULL};
@@ -155,5 +157,11 @@ void grb_lua_open_options(lua_State *L, int at, grebe_open_options *out) {
     if (!lua_isnil(L, at0 + OPEN_DOCS_MAX))
         out->docs_max =
             grb_lua_count(L, at0 + OPEN_DOCS_MAX, "docs_max", 0, INT64_MAX);
+    if (!lua_isnil(L, at0 + OPEN_FILTER_CACHE)) {
+        out->filter_cache = grb_lua_count(L, at0 + OPEN_FILTER_CACHE,
+                                          "filter_cache", 0, INT64_MAX);
+        if (out->filter_cache == 0)
+            out->filter_cache = GREBE_FILTER_CACHE_NONE;
+    }
     lua_settop(L, at0 - 1);
 }

@@ -198,7 +198,8 @@ static int count_read(const char *option, PyObject *object, uint64_t *out) {
 static int options_check(PyObject *dict) {
     static const char *const names[] = {
         "mode",       "durability",    "store",      "verify",  "merging",
-        "add_fields", "deterministic", "memory_max", "docs_max"};
+        "add_fields", "deterministic", "memory_max", "docs_max",
+        "filter_cache"};
     PyObject *name, *value;
     Py_ssize_t at = 0;
     while (PyDict_Next(dict, &at, &name, &value)) {
@@ -249,5 +250,10 @@ int grb_py_options_read(PyObject *dict, grebe_open_options *out) {
     if (given && count_read("memory_max", given, &out->memory_max)) return -1;
     given = PyDict_GetItemString(dict, "docs_max");
     if (given && count_read("docs_max", given, &out->docs_max)) return -1;
+    given = PyDict_GetItemString(dict, "filter_cache");
+    if (given && count_read("filter_cache", given, &out->filter_cache))
+        return -1;
+    if (given && out->filter_cache == 0)
+        out->filter_cache = GREBE_FILTER_CACHE_NONE;
     return 0;
 }

@@ -19,8 +19,9 @@
 enum { BODY, TAG, NUM };
 enum {
     LEAVES_MAX = 5,
+    FILTERS = 8,
     OFF_ALL = GRB_OFF_PRUNING | GRB_OFF_LISTS | GRB_OFF_COUNTS |
-              GRB_OFF_COLUMNS
+              GRB_OFF_COLUMNS | GRB_OFF_FILTERS
 };
 
 static const grebe_allocator *const A = &grb_allocator_malloc;
@@ -33,6 +34,7 @@ typedef struct world {
     grb_snapshot snapshot;
     grb_arena arena;
     grb_search_context context;
+    grb_filter_cache *filters;
     uint64_t live, sequence;
     uint64_t decoded; /* blocks, of the last search */
 } world;
@@ -180,6 +182,8 @@ static void world_open(world *x, uint32_t leaves) {
     assert_int_equal(grb_directory_open_ram(A, &x->directory, NULL), 0);
     assert_int_equal(grb_pool_new(A, &x->pool, NULL), 0);
     grb_arena_init(&x->arena, A, 0);
+    x->filters = grb_filter_cache_new(A, 1u << 16);
+    assert_non_null(x->filters);
     x->list = calloc(1, sizeof *x->list + leaves * sizeof(grb_leaf));
     assert_non_null(x->list);
     x->list->count = leaves;
@@ -195,6 +199,7 @@ static void world_close(world *x) {
         grb_totals_release(leaf->bounds.totals);
         grb_segment_release(leaf->segment);
     }
+    grb_filter_cache_release(x->filters);
     free(x->list);
     grb_arena_deinit(&x->arena);
     grb_pool_release(x->pool);
@@ -308,18 +313,41 @@ static grebe_query *tree(uint32_t depth) {
 
 /* ---- pages ---- */
 
+enum { FACETS = 2, FACET_VALUES = 10 };
+
 typedef struct page {
     size_t count;
     uint64_t total;
     bool more;
     grb_place places[200];
+    uint64_t facets[FACETS][FACET_VALUES]; /* counts, rising values */
+    uint64_t missing[FACETS];
 } page;
 
 typedef struct wish {
     grebe_query *query, *filter; /* filter NULL: none */
     uint64_t keep, total_max;
+    size_t facets;
     const grb_after *after; /* NULL: the first page */
 } wish;
+
+static const grebe_facet_request facet_requests[FACETS] = {
+    {.field = "tag", .sort = GREBE_FACET_BY_VALUE, .missing = 1},
+    {.field = "num", .limit = FACET_VALUES, .sort = GREBE_FACET_BY_VALUE}};
+
+static void facets_read(world *x, grb_collector *c, size_t count, page *out) {
+    memset(out->facets, 0, sizeof out->facets);
+    memset(out->missing, 0, sizeof out->missing);
+    for (size_t i = 0; i < count; i++) {
+        grb_facet_result r;
+        assert_int_equal(grb_facet_finish(c->facets[i], &x->arena, &r, NULL),
+                         0);
+        assert_true(r.count <= FACET_VALUES);
+        for (size_t k = 0; k < r.count; k++)
+            out->facets[i][k] = r.values[k].count;
+        out->missing[i] = r.missing;
+    }
+}
 
 static void page_make(world *x, const wish *w, uint32_t off, page *out) {
     grb_sort_plan plan;
@@ -332,15 +360,19 @@ static void page_make(world *x, const wish *w, uint32_t off, page *out) {
     c->schema = x->schema;
     c->arena = &x->arena;
     c->off = off;
+    c->filters = x->filters;
     assert_int_equal(grb_sort_parse(x->schema, NULL, &plan, NULL), 0);
     assert_int_equal(grb_weight_new(c, w->query, w->keep > 0, &main, NULL), 0);
     if (w->filter)
         assert_int_equal(grb_weight_new(c, w->filter, false, &filter, NULL),
                          0);
-    grb_collect_request r = {.plan = &plan,
-                             .keep = w->keep,
-                             .total_max = w->total_max,
-                             .after = w->after};
+    grb_collect_request r = {
+        .plan = &plan,
+        .keep = w->keep,
+        .total_max = w->total_max,
+        .after = w->after,
+        .facets = facet_requests,
+        .facet_count = w->facets};
     const grb_weight *filters[] = {filter};
     assert_int_equal(grb_collector_init(&collector, c, A, &r, NULL), 0);
     assert_int_equal(
@@ -355,7 +387,9 @@ static void page_make(world *x, const wish *w, uint32_t off, page *out) {
     if (w->total_max != GREBE_TOTAL_EXACT)
         out->total = GRB_MIN(out->total, w->total_max + 1);
     out->more = grb_collector_more(&collector);
+    facets_read(x, &collector, w->facets, out);
     grb_collector_deinit(&collector);
+    grb_search_context_end(c);
     x->decoded = c->blocks_decoded;
 }
 
@@ -379,12 +413,20 @@ static void pages_compare(const wish *w, uint32_t off, const page *a,
         if (memcmp(&a->places[i].score, &b->places[i].score, 4) != 0)
             page_fail(w, off, from, "a score");
     }
+    if (memcmp(a->facets, b->facets, sizeof a->facets) != 0)
+        page_fail(w, off, from, "a facet");
+    if (memcmp(a->missing, b->missing, sizeof a->missing) != 0)
+        page_fail(w, off, from, "what a facet misses");
 }
 
 static void ways_check(world *x, const wish *w, page *all, uint64_t from) {
-    static const uint32_t ways[] = {
-        0, GRB_OFF_COSTS, GRB_OFF_COSTS | GRB_OFF_LISTS,
-        GRB_OFF_COSTS | GRB_OFF_COUNTS, GRB_OFF_PRUNING};
+    static const uint32_t ways[] = {0,
+                                    GRB_OFF_COSTS,
+                                    GRB_OFF_COSTS | GRB_OFF_LISTS,
+                                    GRB_OFF_COSTS | GRB_OFF_COUNTS,
+                                    GRB_OFF_COSTS | GRB_OFF_FILTERS,
+                                    GRB_OFF_COSTS | GRB_OFF_PRUNING,
+                                    GRB_OFF_PRUNING};
     page best;
     page_make(x, w, OFF_ALL, all);
     for (size_t i = 0; i < GRB_COUNT(ways); i++) {
@@ -426,25 +468,36 @@ static void pruned_pages_are_those_of_all_matches(void **unused) {
     uint64_t first = seed ? strtoull(seed, NULL, 10) : 20260101;
     uint32_t rounds =
         getenv("GREBE_ROUNDS") ? (uint32_t)atoi(getenv("GREBE_ROUNDS")) : 12;
+    uint64_t hits = 0;
     printf("seed %llu\n", (unsigned long long)first);
     for (uint32_t round = 0; round < rounds; round++) {
+        grebe_query *filters[FILTERS]; /* met again and again */
+        grb_filter_counts counts;
         world x;
         state = first + round;
         world_make(&x);
-        for (uint32_t n = 0; n < 120; n++) {
+        for (uint32_t i = 0; i < FILTERS; i++)
+            filters[i] = i % 2 ? leaf_query() : tree(2);
+        for (uint32_t n = 0; n < 80; n++) {
             wish w = {.query = n % 4 == 0   ? word_query()
                                : n % 4 == 1 ? list_query(1, false)
                                             : tree(2),
-                      .filter = pick(5) ? NULL : leaf_query(),
+                      .filter = pick(2) ? NULL : filters[pick(FILTERS)],
                       .keep = keeps[pick(GRB_COUNT(keeps))],
-                      .total_max = bounds[pick(GRB_COUNT(bounds))]};
+                      .total_max = bounds[pick(GRB_COUNT(bounds))],
+                      .facets = pick(3) ? 0 : FACETS};
             w.keep = GRB_MIN(w.keep, x.live);
             wish_check(&x, &w, first + round);
             grebe_query_release(w.query);
-            grebe_query_release(w.filter);
         }
+        for (uint32_t i = 0; i < FILTERS; i++) grebe_query_release(filters[i]);
+        grb_filter_cache_counts(x.filters, &counts);
+        hits += counts.hits;
+        assert_true(counts.bytes <= 1u << 16);
         world_close(&x);
     }
+    printf("filters found kept: %llu\n", (unsigned long long)hits);
+    assert_true(hits > 1000);
 }
 
 /* ---- what is saved ---- */

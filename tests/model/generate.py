@@ -20,6 +20,7 @@ WEIGHTS = {
 }  # fmt: skip
 # In a calm episode little is deleted, so that most states have nothing dead and
 # their scores can be known.
+FILTERS = 4  # that an episode comes back to
 RARE_IF_CALM = ("add_duplicate", "upsert", "delete", "delete_query", "wipe", "batch",
                 "undo")  # fmt: skip
 
@@ -31,6 +32,7 @@ class Generator:
         self.rng = rng
         self.config = config
         self.serial = 0
+        self.filters: list[Tree] = []
         self.names = list(WEIGHTS)
         calm = RARE_IF_CALM if config.get("calm") else ()
         self.weights = [WEIGHTS[n] / (20 if n in calm else 1) for n in self.names]
@@ -221,7 +223,7 @@ class Generator:
             request = {"tree": self.tree(extra)}
         if rng.random() < 0.3:
             count = rng.choice((1, 1, 2))
-            request["where"] = [self.tree(extra, 1) for _ in range(count)]
+            request["where"] = [self.filter(extra) for _ in range(count)]
         if rng.random() < 0.4:
             request["sort"] = self.sort()
         if rng.random() < 0.5:
@@ -238,6 +240,14 @@ class Generator:
         if rng.random() < 0.1:
             request["highlight"] = ["body"]
         return request
+
+    def filter(self, extra: tuple[str, ...]) -> Tree:
+        """Often one of a few, so that what is kept of filters is met."""
+        if self.rng.random() < 0.4:
+            return self.tree(extra, 1)
+        while len(self.filters) < FILTERS:
+            self.filters.append(self.tree((), 1))
+        return self.rng.choice(self.filters)
 
     def sort(self) -> str:
         rng = self.rng

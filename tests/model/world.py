@@ -183,6 +183,7 @@ class World:
         stats = self.library.stats()
         self.counts["freezes"] += stats["freezes"]
         self.counts["merges"] += stats["merges"]
+        self.counts["filter_hits"] += stats["filter_hits"]
 
     # Writing
 

@@ -348,7 +348,8 @@ class TestSchemas:
             grebe.key("float")
         with pytest.raises(grebe.SchemaError):
             grebe.Schema({"a": grebe.text()}, a=grebe.text())
-        for wrong in ({"mode": "a"}, {"durability": 1}, {"memory_max": -1}):
+        for wrong in ({"mode": "a"}, {"durability": 1}, {"memory_max": -1},
+                      {"filter_cache": -1}):
             with pytest.raises(ValueError):
                 grebe.open(":memory:", grebe.Schema(a=grebe.text()), **wrong)
 

@@ -92,7 +92,8 @@ def open(path, schema=None, *, mode="w", durability="full", add_fields=False, **
         and looks for newer hard commits at each search.
     durability: "full": a hard commit is one device sync; "none": none at all.
     more: store ("mmap", "pread", "ram"), verify ("touch", "open", "never"),
-        merging ("auto", "manual"), memory_max (bytes), docs_max, deterministic.
+        merging ("auto", "manual"), memory_max (bytes), docs_max, deterministic,
+        filter_cache (bytes that answers of filters may hold; 0: none is kept).
 
     A missing folder is made, its parents are not. NotFoundError without index and
     schema, or without an index in mode "r". CorruptIndexError, VersionError,

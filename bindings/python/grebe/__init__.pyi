@@ -430,6 +430,7 @@ class Index(_Readable):
         merging: _Merging = ...,
         memory_max: int = ...,
         docs_max: int = ...,
+        filter_cache: int = ...,
         deterministic: bool = ...,
     ) -> None: ...
     def __del__(self) -> None: ...
@@ -553,6 +554,7 @@ class Container:
         merging: _Merging = ...,
         memory_max: int = ...,
         docs_max: int = ...,
+        filter_cache: int = ...,
         deterministic: bool = ...,
     ) -> None: ...
     def core(self, name: str, schema: _Schema | None = None) -> Index: ...
@@ -584,6 +586,7 @@ def open(
     merging: _Merging = ...,
     memory_max: int = ...,
     docs_max: int = ...,
+    filter_cache: int = ...,
     deterministic: bool = ...,
 ) -> Index: ...
 def parse(

@@ -38,6 +38,8 @@ typedef enum grebe_merging {
     GREBE_MERGE_MANUAL = 1 /* grebe_index_merge alone */
 } grebe_merging;
 
+#define GREBE_FILTER_CACHE_NONE UINT64_MAX
+
 /* How to open; zero everywhere is the default. */
 typedef struct grebe_open_options {
     grebe_mode mode;
@@ -45,11 +47,14 @@ typedef struct grebe_open_options {
     grebe_store_kind store;
     grebe_verify verify;
     grebe_merging merging;
-    int add_fields;       /* append fields that the stored schema lacks */
-    int deterministic;    /* same calls, same bytes of segments and state */
-    uint64_t memory_max;  /* bytes of growing segment; 0: 32 MiB */
-    uint64_t docs_max;    /* documents of growing segment; 0: 262,144 */
-    uint64_t first_epoch; /* for tests of the edges; 0: 1 */
+    int add_fields;        /* append fields that the stored schema lacks */
+    int deterministic;     /* same calls, same bytes of segments and state */
+    uint64_t memory_max;   /* bytes of growing segment; 0: 32 MiB */
+    uint64_t docs_max;     /* documents of growing segment; 0: 262,144 */
+    uint64_t filter_cache; /* bytes that answers of filters may hold; 0: 32
+                              MiB; GREBE_FILTER_CACHE_NONE: none is kept;
+                              else 64 KiB to 1 TiB */
+    uint64_t first_epoch;  /* for tests of the edges; 0: 1 */
     const grebe_allocator *allocator; /* NULL: malloc; borrowed, must outlive
                                          every handle made with it */
 } grebe_open_options;
@@ -88,9 +93,13 @@ typedef struct grebe_index_stats {
     uint64_t tokens;
     uint64_t terms_skipped; /* longer than GREBE_TERM_SIZE_MAX */
     uint64_t searches;
-    uint64_t blocks_decoded; /* posting blocks */
-    uint64_t stored_blocks;  /* stored-field blocks read */
-    uint64_t memory_bytes;   /* held by memory segments */
+    uint64_t blocks_decoded;   /* posting blocks */
+    uint64_t stored_blocks;    /* stored-field blocks read */
+    uint64_t memory_bytes;     /* held by memory segments */
+    uint64_t filter_hits;      /* filters found kept, one a segment */
+    uint64_t filter_misses;    /* used before, but not kept */
+    uint64_t filter_evictions; /* given up for others */
+    uint64_t filter_bytes;     /* held by kept answers of filters */
     uint64_t analyse_ns;
     uint64_t append_ns;
     uint64_t soft_commit_ns;

@@ -28,6 +28,15 @@ static grebe_status options_check(const grebe_open_options *o,
         return grb_error(err, GREBE_ARGUMENT,
                          "memory_max is %llu bytes, at least 65536 is needed",
                          (unsigned long long)o->memory_max);
+    if (o->filter_cache && o->filter_cache != GREBE_FILTER_CACHE_NONE &&
+        (o->filter_cache < GRB_FILTER_CACHE_LEAST ||
+         o->filter_cache > GRB_FILTER_CACHE_MOST))
+        return grb_error(err, GREBE_ARGUMENT,
+                         "filter_cache is %llu bytes, %llu to %llu are "
+                         "allowed",
+                         (unsigned long long)o->filter_cache,
+                         (unsigned long long)GRB_FILTER_CACHE_LEAST,
+                         (unsigned long long)GRB_FILTER_CACHE_MOST);
     if (o->docs_max > UINT32_MAX / 2)
         return grb_error(err, GREBE_ARGUMENT,
                          "docs_max is %llu, at most 2147483647 is allowed",

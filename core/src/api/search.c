@@ -66,6 +66,7 @@ static grebe_status run_init(search_run *s, uint64_t begun, grebe_error *err) {
     c->snapshot = snapshot;
     c->schema = snapshot->schema;
     c->arena = &s->arena;
+    c->filters = s->searcher->counters->filters;
     if (r->timeout_ns)
         c->budget.deadline_ns = r->timeout_ns > UINT64_MAX - begun
                                     ? UINT64_MAX
@@ -243,6 +244,7 @@ grebe_status grb_search(grebe_searcher *searcher,
                               memory_order_relaxed);
 done:
     if (s.collecting) grb_collector_deinit(&s.collector);
+    grb_search_context_end(&s.context);
     grb_spare_give(&s.arena);
     atomic_fetch_add_explicit(&counters->searches, 1, memory_order_relaxed);
     if (s.context.blocks_decoded > 0)

@@ -11,26 +11,51 @@
  */
 #include "collect/collect.h"
 
-/* Up to so many postings one pass over all is cheaper than two. */
+/* Up to so many matches one pass over all is cheaper than two; under filters,
+ * of lists of clauses, where the best come without adding up the scores of
+ * all, a quarter of them. */
 #define PRUNE_MIN 8192u
 
+/* What a search looks for. */
+typedef struct sought {
+    const grb_weight *main;
+    const grb_weight *const *filters;
+    size_t filter_count;
+} sought;
+
+/* The share of all documents that passes the filters, if passing them twice
+ * costs little; else -1. */
+static double filters_share(const grb_collector *c, const sought *s) {
+    double share = 1;
+    for (size_t i = 0; i < s->filter_count && share >= 0; i++) {
+        double one = grb_filter_ready(c->context, s->filters[i]);
+        share = one < 0 ? -1 : share * one;
+    }
+    return share;
+}
+
 /* Whether to look for the best places alone and to count apart. */
-static bool run_prunes(const grb_collector *c, const grb_weight *main,
-                       size_t filter_count) {
+static bool run_prunes(const grb_collector *c, const sought *s) {
     const grb_collect_request *r = &c->request;
     uint32_t off = c->context->off;
-    bool countable = filter_count == 0;
-    if (!main || !c->by_score || r->constant || r->keep == 0 ||
+    bool countable = true;
+    if (!s->main || !c->by_score || r->constant || r->keep == 0 ||
         (off & GRB_OFF_PRUNING))
         return false;
-    uint64_t postings = grb_weight_postings(main, &countable);
+    uint64_t postings = grb_weight_postings(s->main, &countable);
     if (off & GRB_OFF_COSTS) return true;
     /* Facets need a look at every match, but not at its score. */
-    if (r->facet_count > 0) return countable && postings >= PRUNE_MIN;
-    if (countable && grb_weight_counted(c->context, main)) return true;
-    if (r->total_max != GREBE_TOTAL_EXACT && r->total_max < postings / 8)
-        return true;
-    return countable && postings >= PRUNE_MIN;
+    if (r->facet_count == 0) {
+        if (countable && s->filter_count == 0 &&
+            grb_weight_counted(c->context, s->main))
+            return true;
+        if (r->total_max != GREBE_TOTAL_EXACT && r->total_max < postings / 8)
+            return true;
+    }
+    double share = countable ? filters_share(c, s) : -1;
+    bool lists = s->filter_count && !grb_weight_is_term(s->main);
+    double least = lists ? PRUNE_MIN / 4 : PRUNE_MIN;
+    return share >= 0 && (double)postings * share >= least;
 }
 
 /* Whether the total of a sorted page is known without its windows. */
@@ -84,6 +109,7 @@ grebe_status grb_collector_run(grb_collector *c, const grb_weight *main,
                                const grb_weight *const *filters,
                                size_t filter_count, grebe_error *err) {
     const grb_collect_request *r = &c->request;
+    const sought s = {main, filters, filter_count};
     bool scored = main && r->plan->scored && r->keep > 0;
     grebe_status status;
     /* The number of all documents is known without looking. */
@@ -94,7 +120,7 @@ grebe_status grb_collector_run(grb_collector *c, const grb_weight *main,
             r->total_max == GREBE_TOTAL_EXACT ? UINT64_MAX : r->total_max,
             &c->total, err);
     c->apart = run_apart(c, main, filter_count);
-    c->visitor.prune = run_prunes(c, main, filter_count);
+    c->visitor.prune = run_prunes(c, &s);
     c->in_order |= c->by_score && main && grb_weight_constant(main) &&
                    !(c->context->off & GRB_OFF_PRUNING);
     if (c->visitor.prune && r->facet_count > 0)

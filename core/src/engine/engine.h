@@ -9,16 +9,19 @@
 #include "commit/writer.h"
 #include "grebe/container.h"
 #include "grebe/search.h"
+#include "segment/filter_cache.h"
 #include "snapshot/snapshot.h"
 
-/* Counters that searches add to, folded in once a search; shared by an index
- * and its searchers, counted. */
+/* What an index and its searchers share, counted: counters that searches add
+ * to, folded in once a search, and what is kept of filters. */
 typedef struct grb_counters {
     _Atomic uint64_t refs;
     const grebe_allocator *allocator;
+    grb_filter_cache *filters; /* a reference; NULL: none is kept */
     _Atomic uint64_t searches, search_ns, blocks_decoded, stored_blocks;
 } grb_counters;
-grb_counters *grb_counters_new(const grebe_allocator *a);
+grb_counters *grb_counters_new(const grebe_allocator *a,
+                               grb_filter_cache *filters);
 grb_counters *grb_counters_acquire(grb_counters *c);
 void grb_counters_release(grb_counters *c);
 
@@ -59,10 +62,11 @@ grebe_status grb_engine_open(const char *path, grebe_schema *schema,
 /* The writer's schema must be the one asked for, or is widened to it. */
 grebe_status grb_writer_ask_schema(grb_writer *w, const grebe_schema *asked,
                                    bool add_fields, grebe_error *err);
-/* An engine around a writer (taken on success). */
+/* An engine around a writer (taken on success); filters are kept in `filters`
+ * (may be NULL; it takes a reference of its own). */
 grebe_status grb_engine_wrap(const grebe_allocator *a, grb_writer *writer,
-                             const char *path, grb_engine **out,
-                             grebe_error *err);
+                             const char *path, grb_filter_cache *filters,
+                             grb_engine **out, grebe_error *err);
 grb_engine *grb_engine_acquire(grb_engine *e);
 /* The last release ends the writer. */
 void grb_engine_release(grb_engine *e);

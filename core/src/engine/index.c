@@ -11,11 +11,13 @@
 
 /* ---- counters ---- */
 
-grb_counters *grb_counters_new(const grebe_allocator *a) {
+grb_counters *grb_counters_new(const grebe_allocator *a,
+                               grb_filter_cache *filters) {
     grb_counters *c = grb_alloc_zero(a, sizeof *c);
     if (!c) return NULL;
     atomic_init(&c->refs, 1);
     c->allocator = a;
+    c->filters = grb_filter_cache_acquire(filters);
     return c;
 }
 
@@ -28,6 +30,7 @@ void grb_counters_release(grb_counters *c) {
     if (!c ||
         atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) != 1)
         return;
+    grb_filter_cache_release(c->filters);
     grb_free(c->allocator, c, sizeof *c);
 }
 
@@ -42,6 +45,7 @@ typedef struct opening {
     bool fresh;           /* just created */
     grebe_schema *schema; /* the index's: stored fields first */
     grb_pool *pool;
+    grb_filter_cache *filters;
 } opening;
 
 static grebe_status stored_schema_take(opening *o, grebe_error *err) {
@@ -94,12 +98,12 @@ static bool path_is_memory(const char *path) {
 }
 
 grebe_status grb_engine_wrap(const grebe_allocator *a, grb_writer *writer,
-                             const char *path, grb_engine **out,
-                             grebe_error *err) {
+                             const char *path, grb_filter_cache *filters,
+                             grb_engine **out, grebe_error *err) {
     size_t size = sizeof(grb_engine) + strlen(path) + 1;
     grb_engine *e = grb_alloc_zero(a, size);
     if (!e) return grb_error_memory(err, size);
-    e->counters = grb_counters_new(a);
+    e->counters = grb_counters_new(a, filters);
     if (!e->counters) {
         grb_free(a, e, size);
         return grb_error_memory(err, sizeof *e->counters);
@@ -154,6 +158,14 @@ static grebe_status path_check(const char *path, grebe_error *err) {
                              : "the path is empty");
 }
 
+static grebe_status filters_open(opening *o, grebe_error *err) {
+    uint64_t most = o->options->filter_cache;
+    if (most == GREBE_FILTER_CACHE_NONE) return GREBE_OK;
+    if (most == 0) most = GRB_FILTER_CACHE_DEFAULT;
+    o->filters = grb_filter_cache_new(o->allocator, most);
+    return o->filters ? GREBE_OK : grb_error_memory(err, sizeof(void *));
+}
+
 static grebe_status engine_open_once(const char *path, grebe_schema *schema,
                                      const grebe_open_options *options,
                                      grb_pool *pool, grb_engine **out,
@@ -178,9 +190,10 @@ static grebe_status engine_open_once(const char *path, grebe_schema *schema,
     else
         GRB_TRY(grb_error(err, GREBE_NOT_FOUND,
                           "an index in memory needs a schema"));
+    GRB_TRY(filters_open(&o, err));
     GRB_TRY(writer_open(&o, schema, &writer, err));
-    GRB_TRY(
-        grb_engine_wrap(o.allocator, writer, memory ? "" : path, out, err));
+    GRB_TRY(grb_engine_wrap(o.allocator, writer, memory ? "" : path, o.filters,
+                            out, err));
 done:
     if (status != GREBE_OK && writer) {
         grb_writer_end(writer);
@@ -192,6 +205,7 @@ done:
     opening_undo(&o);
     grb_schema_release(o.schema);
     grb_pool_release(o.pool);
+    grb_filter_cache_release(o.filters);
     return status;
 }
 

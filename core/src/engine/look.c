@@ -38,9 +38,10 @@ grebe_status grb_index_branch(grebe_index *index, grebe_index **out,
     grebe_status status;
     grb_writer *writer = NULL;
     grb_engine *engine = NULL;
-    const grebe_allocator *a = index->engine->counters->allocator;
+    const grb_counters *c = index->engine->counters;
     GRB_TRY(grb_writer_branch(index->writer, &writer, err));
-    GRB_TRY(grb_engine_wrap(a, writer, "", &engine, err));
+    GRB_TRY(
+        grb_engine_wrap(c->allocator, writer, "", c->filters, &engine, err));
     writer = NULL;
     GRB_TRY(grb_index_new(engine, out, err));
 done:
@@ -87,6 +88,12 @@ grebe_status grb_index_stats(grebe_index *index, grebe_index_stats *out,
     out->search_ns = c->search_ns;
     out->blocks_decoded = c->blocks_decoded;
     out->stored_blocks = c->stored_blocks;
+    grb_filter_counts kept = {0, 0, 0, 0};
+    if (c->filters) grb_filter_cache_counts(c->filters, &kept);
+    out->filter_hits = kept.hits;
+    out->filter_misses = kept.misses;
+    out->filter_evictions = kept.evictions;
+    out->filter_bytes = kept.bytes;
     return GREBE_OK;
 }
 

@@ -239,12 +239,12 @@ done:
 /* ---- opening ---- */
 
 static grebe_status list_open(grb_leaf_run *run, const grb_weight_list *list,
-                              uint32_t depth, grb_matcher **items,
-                              uint32_t *count, grebe_error *err) {
+                              grb_matcher_opener *opener, uint32_t depth,
+                              grb_matcher **items, uint32_t *count,
+                              grebe_error *err) {
     grebe_status status = GREBE_OK;
     for (uint32_t i = 0; i < list->count; i++) {
-        GRB_TRY(grb_matcher_make(run, list->items[i], depth + 1,
-                                 &items[*count], err));
+        GRB_TRY(opener(run, list->items[i], depth + 1, &items[*count], err));
         *count += items[*count] != NULL;
     }
 done:
@@ -257,7 +257,8 @@ static void required_sort(bool_matcher *b) {
         grb_matcher *m = b->required[i];
         bool adds = b->adds[i];
         uint32_t k = i;
-        for (; k && b->required[k - 1]->cost > m->cost; k--) {
+        uint64_t rank = grb_matcher_rank(m);
+        for (; k && grb_matcher_rank(b->required[k - 1]) > rank; k--) {
             b->required[k] = b->required[k - 1];
             b->adds[k] = b->adds[k - 1];
         }
@@ -269,7 +270,9 @@ static void required_sort(bool_matcher *b) {
 static void cost_set(bool_matcher *b) {
     uint64_t cost = 0;
     for (uint32_t i = 0; i < b->should_count; i++) cost += b->should[i]->cost;
-    if (b->required_count) cost = b->required[0]->cost;
+    if (b->required_count) cost = UINT64_MAX;
+    for (uint32_t i = 0; i < b->required_count; i++)
+        cost = GRB_MIN(cost, b->required[i]->cost);
     b->m.cost = GRB_MIN(cost, b->m.run->leaf.bounds.max_doc);
 }
 
@@ -283,23 +286,24 @@ static grebe_status lists_open(bool_matcher *b, bool *none, grebe_error *err) {
     grebe_status status;
     uint32_t depth = b->m.depth, musts;
     *none = true;
-    GRB_TRY(list_open(run, must, depth, b->required, &b->required_count, err));
+    GRB_TRY(list_open(run, must, grb_matcher_make, depth, b->required,
+                      &b->required_count, err));
     musts = b->required_count;
     if (musts < must->count) goto done;
     for (uint32_t i = 0; i < musts; i++) b->adds[i] = w->scored;
-    GRB_TRY(
-        list_open(run, filter, depth, b->required, &b->required_count, err));
+    GRB_TRY(list_open(run, filter, grb_match_filter, depth, b->required,
+                      &b->required_count, err));
     if (b->required_count < musts + filter->count) goto done;
     b->must_adds = w->scored && musts;
     b->should_min = w->as.list.should_min;
     if (b->required_count == 0) b->should_min = GRB_MAX(b->should_min, 1);
     b->should_adds = w->scored;
     if (b->should_min || b->should_adds)
-        GRB_TRY(list_open(run, &lists[GREBE_SHOULD], depth, b->should,
-                          &b->should_count, err));
+        GRB_TRY(list_open(run, &lists[GREBE_SHOULD], grb_matcher_make, depth,
+                          b->should, &b->should_count, err));
     if (b->should_count < b->should_min) goto done;
-    GRB_TRY(list_open(run, &lists[GREBE_MUST_NOT], depth, b->excluded,
-                      &b->excluded_count, err));
+    GRB_TRY(list_open(run, &lists[GREBE_MUST_NOT], grb_match_filter, depth,
+                      b->excluded, &b->excluded_count, err));
     required_sort(b);
     cost_set(b);
     *none = false;

@@ -73,7 +73,7 @@ grebe_status grb_match_constant(grb_leaf_run *run, const grb_weight *w,
     constant_matcher *m;
     grb_matcher *child;
     grebe_status status;
-    GRB_TRY(grb_matcher_make(run, w->as.child, depth + 1, &child, err));
+    GRB_TRY(grb_match_filter(run, w->as.child, depth + 1, &child, err));
     if (!child) goto done;
     m = grb_matcher_alloc(run, w, depth, sizeof *m, &ops, child->cost);
     if (!m) return grb_error_memory(err, sizeof *m);

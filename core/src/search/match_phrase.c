@@ -276,6 +276,13 @@ bool grb_match_phrase_is(const grb_matcher *m) {
     return m->ops == &phrase_ops;
 }
 
+/* Reading a candidate's positions costs as much as passing so many others. */
+#define PHRASE_DEAR 8u
+
+uint64_t grb_matcher_rank(const grb_matcher *m) {
+    return grb_match_phrase_is(m) ? m->cost * PHRASE_DEAR : m->cost;
+}
+
 bool grb_match_phrase_lists_can(const grb_matcher *m) {
     const grb_matcher *docs = ((const phrase_matcher *)m)->docs;
     return grb_match_bool_is(docs) && grb_bool_lists_can(docs);

@@ -137,6 +137,16 @@ grb_matcher_opener grb_match_term, grb_match_bool, grb_match_dismax,
     grb_match_constant, grb_match_all, grb_match_phrase, grb_match_terms,
     grb_match_key, grb_match_column, grb_match_length;
 
+/* match_filter.c: as grb_matcher_make, for what is asked for bits alone: from
+ * what is kept with the segment if it is worth it. */
+grb_matcher_opener grb_match_filter;
+/* match_filter.c: the kept set that the operator reads; NULL: another one. */
+const grb_docset *grb_match_filter_set(const grb_matcher *m);
+/* identity.c: the name of a filter; false: what it matches depends on the
+ * snapshot, or there is no memory. */
+bool grb_weight_name(const grb_weight *w, grb_arena *arena,
+                     grb_filter_id *out);
+
 /* match_term.c, match_term_list.c: whether the matcher is one term's; its live
  * matches by blocks, those above the visitor's floor. */
 bool grb_match_term_is(const grb_matcher *m);
@@ -157,6 +167,9 @@ bool grb_match_union_is(const grb_matcher *m);
 grebe_status grb_match_union_count(grb_matcher *m, uint64_t most,
                                    uint64_t *total, grebe_error *err);
 bool grb_match_phrase_is(const grb_matcher *m);
+/* match_phrase.c: the order in which matchers that must all match are asked,
+ * least first: documents that match, and what each costs. */
+uint64_t grb_matcher_rank(const grb_matcher *m);
 bool grb_match_phrase_lists_can(const grb_matcher *m);
 grebe_status grb_match_phrase_lists(grb_matcher *m, bool scored,
                                     grb_visitor *visitor, grebe_error *err);

@@ -10,6 +10,10 @@
  */
 #include "search/matcher.h"
 
+/* A query with kept filters is looked at document by document if at most one
+ * in so many of the leaf's matches it. */
+#define SIEVE_SPARSE 64u
+
 /* The matchers of one leaf, rarest first. */
 typedef struct crew {
     grb_matcher **items;
@@ -26,7 +30,8 @@ static grebe_status crew_make(grb_search_context *c, crew *k,
 
 static void crew_add(crew *k, grb_matcher *m, bool is_main) {
     uint32_t at = k->count++;
-    for (; at && k->items[at - 1]->cost > m->cost; at--) {
+    for (; at && grb_matcher_rank(k->items[at - 1]) > grb_matcher_rank(m);
+         at--) {
         k->items[at] = k->items[at - 1];
         if (k->main == at - 1) k->main = at;
     }
@@ -51,7 +56,7 @@ static grebe_status crew_open(crew *k, grb_leaf_run *run,
         crew_add(k, m, true);
     }
     for (size_t i = 0; i < filter_count; i++) {
-        GRB_TRY(grb_matcher_make(run, filters[i], 0, &m, err));
+        GRB_TRY(grb_match_filter(run, filters[i], 0, &m, err));
         if (!m) goto done;
         crew_add(k, m, false);
     }
@@ -218,15 +223,64 @@ static bool leaf_counted(const grb_search_context *c, const grb_leaf *leaf) {
 /* Dead documents are looked up one by one in lists. */
 #define LIST_DEAD_MAX 1024u
 
+/* ---- lists that pass kept filters ---- */
+
+/* A visitor in front of another: hands on what all filters have. */
+typedef struct sieve {
+    grb_visitor visitor;
+    grb_visitor *to;
+    const crew *crew;
+} sieve;
+
+static void sieve_follow(sieve *s) {
+    s->visitor.stop = s->to->stop;
+    s->visitor.prune = s->to->prune;
+    s->visitor.floor = s->to->floor;
+}
+
+static bool crew_has(const crew *k, uint32_t doc) {
+    for (uint32_t i = 0; i < k->count; i++)
+        if (i != k->main &&
+            !grb_docset_has(grb_match_filter_set(k->items[i]), doc))
+            return false;
+    return true;
+}
+
+static grebe_status sieve_list(void *context, const grb_match_list *l,
+                               grebe_error *err) {
+    sieve *s = context;
+    uint32_t docs[GRB_BLOCK], n = 0;
+    float scores[GRB_BLOCK];
+    grebe_status status = GREBE_OK;
+    for (uint32_t i = 0; i < l->count; i++) {
+        if (!crew_has(s->crew, l->docs[i])) continue;
+        if (l->scores) scores[n] = l->scores[i];
+        docs[n++] = l->docs[i];
+    }
+    if (n) {
+        grb_match_list out = {docs, l->scores ? scores : NULL, n};
+        status = s->to->list(s->to->context, &out, err);
+        sieve_follow(s);
+    }
+    return status;
+}
+
+/* Whether the one that scores is rare and all others are kept filters. */
+static bool crew_sieves(const crew *k, const grb_leaf_run *run) {
+    if (k->main >= k->count || k->count == 1) return false;
+    for (uint32_t i = 0; i < k->count; i++)
+        if (i != k->main && !grb_match_filter_set(k->items[i])) return false;
+    return k->items[k->main]->cost * SIEVE_SPARSE <= run->leaf.bounds.max_doc;
+}
+
 static bool leaf_lists(const crew *k, const grb_leaf_run *run, bool scored,
                        const grb_visitor *visitor) {
-    if (!visitor->list || k->count != 1 || k->main != 0 ||
-        (run->c->off & GRB_OFF_LISTS))
-        return false;
-    if (!grb_match_term_is(k->items[0]))
-        return grb_match_lists_can(k->items[0]);
+    if (!visitor->list || (run->c->off & GRB_OFF_LISTS)) return false;
+    if ((k->count != 1 || k->main != 0) && !crew_sieves(k, run)) return false;
+    const grb_matcher *m = k->items[k->main];
+    if (!grb_match_term_is(m)) return grb_match_lists_can(m);
     return scored && (visitor->prune || leaf_counted(run->c, &run->leaf) ||
-                      k->items[0]->cost <= LIST_DEAD_MAX);
+                      m->cost <= LIST_DEAD_MAX);
 }
 
 static grebe_status leaf_run(const crew *k, const grb_leaf_run *run,
@@ -234,9 +288,14 @@ static grebe_status leaf_run(const crew *k, const grb_leaf_run *run,
                              grebe_error *err) {
     if (!leaf_lists(k, run, scored, visitor))
         return leaf_windows(k, run, scored, visitor, err);
-    if (grb_match_term_is(k->items[0]))
-        return grb_match_term_lists(k->items[0], visitor, err);
-    return grb_match_lists(k->items[0], scored, visitor, err);
+    grb_matcher *m = k->items[k->main];
+    sieve s = {{.context = &s, .list = sieve_list}, visitor, k};
+    if (k->count > 1) {
+        sieve_follow(&s);
+        visitor = &s.visitor;
+    }
+    if (grb_match_term_is(m)) return grb_match_term_lists(m, visitor, err);
+    return grb_match_lists(m, scored, visitor, err);
 }
 
 grebe_status grb_search_run(grb_search_context *c, const grb_weight *main,
@@ -264,6 +323,20 @@ done:
 
 /* ---- counting ---- */
 
+/* `filters`: those that are kept are no work. */
+static uint64_t list_postings(const grb_weight_list *list, bool filters,
+                              bool *countable) {
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < list->count; i++) {
+        const grb_weight *w = list->items[i];
+        bool can = true;
+        sum += grb_weight_postings(w, &can);
+        if (!can)
+            *countable &= filters && grb_filter_ready(w->context, w) >= 0;
+    }
+    return sum;
+}
+
 uint64_t grb_weight_postings(const grb_weight *w, bool *countable) {
     uint64_t sum = 0;
     switch (w->kind) {
@@ -271,15 +344,12 @@ uint64_t grb_weight_postings(const grb_weight *w, bool *countable) {
         return w->as.term.df;
     case GRB_WEIGHT_BOOL:
         for (int i = 0; i < 4; i++)
-            for (uint32_t n = 0; n < w->as.list.lists[i].count; n++)
-                sum += grb_weight_postings(w->as.list.lists[i].items[n],
-                                           countable);
+            sum += list_postings(&w->as.list.lists[i],
+                                 i == GREBE_FILTER || i == GREBE_MUST_NOT,
+                                 countable);
         return sum;
     case GRB_WEIGHT_DISMAX:
-        for (uint32_t n = 0; n < w->as.dismax.queries.count; n++)
-            sum +=
-                grb_weight_postings(w->as.dismax.queries.items[n], countable);
-        return sum;
+        return list_postings(&w->as.dismax.queries, false, countable);
     case GRB_WEIGHT_CONSTANT:
         return grb_weight_postings(w->as.child, countable);
     case GRB_WEIGHT_NONE:
@@ -302,6 +372,10 @@ bool grb_weight_constant(const grb_weight *w) {
     default:
         return false;
     }
+}
+
+bool grb_weight_is_term(const grb_weight *w) {
+    return w->kind == GRB_WEIGHT_TERM;
 }
 
 static bool term_counted(const grb_search_context *c, const grb_weight *w) {

@@ -10,6 +10,7 @@
 #include "analysis/analysis.h"
 #include "query/tree.h"
 #include "search/bm25.h"
+#include "segment/filter_cache.h"
 #include "snapshot/snapshot.h"
 
 /* What a search may spend; checked every 1,024 postings or term visits. */
@@ -52,9 +53,13 @@ enum {
     GRB_OFF_PRUNING = 1, /* leaving out what cannot enter a full page */
     GRB_OFF_LISTS = 2,   /* one term's blocks handed on without windows */
     GRB_OFF_COUNTS = 4,  /* totals from statistics */
-    GRB_OFF_COSTS = 8,   /* exhaustive where that is cheaper */
-    GRB_OFF_COLUMNS = 16 /* columns looked at in part, zones, their order */
+    GRB_OFF_COSTS = 8,    /* exhaustive where that is cheaper; filters kept
+                             only where that pays */
+    GRB_OFF_COLUMNS = 16, /* columns looked at in part, zones, their order */
+    GRB_OFF_FILTERS = 32  /* filters kept with their segments */
 };
+
+typedef struct grb_filter_use grb_filter_use;
 
 /* Fill the first five and leave the rest zero. */
 typedef struct grb_search_context {
@@ -67,7 +72,12 @@ typedef struct grb_search_context {
     const grb_statistics *statistics; /* NULL: the snapshot's own */
     struct grb_scratch *scratch;      /* search's own */
     uint32_t off;                     /* GRB_OFF_... */
+    grb_filter_cache *filters;        /* NULL: none is kept */
+    grb_filter_use *filter_uses;      /* search's own */
 } grb_search_context;
+
+/* Gives back what a search with `filters` held; matchers end with it. */
+void grb_search_context_end(grb_search_context *c);
 
 typedef struct grb_weight grb_weight;
 typedef struct grb_matcher grb_matcher;
@@ -142,8 +152,14 @@ grebe_status grb_search_count(grb_search_context *c, const grb_weight *main,
 uint64_t grb_weight_postings(const grb_weight *w, bool *countable);
 /* Whether all matches have one score. */
 bool grb_weight_constant(const grb_weight *w);
+bool grb_weight_is_term(const grb_weight *w);
 /* Whether the number of matches needs no look at a posting. */
 bool grb_weight_counted(const grb_search_context *c, const grb_weight *w);
+
+/* What share of all documents a filter matches, dead ones counted, if it can
+ * be used over and over at little cost: one term, or kept with each segment.
+ * Else -1. */
+double grb_filter_ready(grb_search_context *c, const grb_weight *w);
 
 /* Appends a sentence a line, indented, on how the score of a document comes
  * about; `matched` false and why, if it does not match. */
