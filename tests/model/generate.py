@@ -221,7 +221,7 @@ class Generator:
             request = {"text": text, "tree": tree, "fields": fields, "op": op}
         else:
             request = {"tree": self.tree(extra)}
-        if rng.random() < 0.3:
+        if rng.random() < self.config.get("where", 0.3):
             count = rng.choice((1, 1, 2))
             request["where"] = [self.filter(extra) for _ in range(count)]
         if rng.random() < 0.4:
@@ -243,10 +243,10 @@ class Generator:
 
     def filter(self, extra: tuple[str, ...]) -> Tree:
         """Often one of a few, so that what is kept of filters is met."""
-        if self.rng.random() < 0.4:
+        if self.rng.random() < 0.3:
             return self.tree(extra, 1)
         while len(self.filters) < FILTERS:
-            self.filters.append(self.tree((), 1))
+            self.filters += [self.tree((), 1), {"range": self.bounds(())}]
         return self.rng.choice(self.filters)
 
     def sort(self) -> str:

@@ -28,7 +28,7 @@ FAULT_EPISODES = 6
 SHRINK_SECONDS = 30
 SEED = 137243637
 FLOOR = 50  # of each of NEEDED in a run of the default size
-NEEDED = ("freezes", "merges", "reopen", "restore", "rollback")
+NEEDED = ("filter_hits", "freezes", "merges", "reopen", "restore", "rollback")
 
 CONFIGS: list[Config] = [
     {"key": "str", "store": None, "keys": 40, "docs_max": 16},
@@ -46,11 +46,13 @@ CONFIGS: list[Config] = [
     {"key": "int", "store": "mmap", "durability": "none", "keys": 100000,
      "docs_max": 40, "calm": True},
     {"key": "str", "store": "pread", "durability": "none", "keys": 4000,
-     "docs_max": 2000, "bulk": 1500, "ops": 120},
+     "docs_max": 1400, "bulk": 3000, "ops": 120, "where": 0.9},
     {"key": "str", "store": None, "keys": 100000, "calm": True},
     {"key": "int", "store": None, "keys": 10**6, "calm": True, "bulk": 4500, "ops": 60},
+    {"key": "int", "store": None, "keys": 10**6, "docs_max": 1200, "calm": True,
+     "bulk": 2600, "ops": 150, "where": 0.9},
     {"key": "str", "store": "mmap", "durability": "none", "keys": 10**6,
-     "docs_max": 4000, "calm": True, "bulk": 3000, "ops": 60},
+     "docs_max": 1400, "calm": True, "bulk": 3000, "ops": 90, "where": 0.9},
 ]  # fmt: skip
 
 

@@ -70,10 +70,14 @@ class World:
         return True
 
     def _applies(self, op: Op) -> bool:
-        text = json.dumps(op)
-        if any(f'"{name}"' in text and name not in self.usable for name in EXTRA):
-            return op["op"] == "add_fields" and not set(op["names"]) & set(self.extra)
         name = op["op"]
+        if name == "add_fields":
+            return not set(op["names"]) & (set(self.extra) - set(self.usable))
+        text = json.dumps(op)
+        for field in EXTRA:  # a word of a text may be the same
+            used = f'"{field}":' in text or f'"field": "{field}"' in text
+            if used and field not in self.usable:
+                return False
         if name in ("delete", "get") and self.config["key"] == "none":
             return False
         if name in ("ask_kept", "restore", "upsert"):
