@@ -50,9 +50,9 @@ typedef struct grb_statistics {
 /* What makes searches faster and never changes an answer; tests turn each off
  * by a bit of the context's `off` and compare. */
 enum {
-    GRB_OFF_PRUNING = 1, /* leaving out what cannot enter a full page */
-    GRB_OFF_LISTS = 2,   /* one term's blocks handed on without windows */
-    GRB_OFF_COUNTS = 4,  /* totals from statistics */
+    GRB_OFF_PRUNING = 1,  /* leaving out what cannot enter a full page */
+    GRB_OFF_LISTS = 2,    /* one term's blocks handed on without windows */
+    GRB_OFF_COUNTS = 4,   /* totals from statistics */
     GRB_OFF_COSTS = 8,    /* exhaustive where that is cheaper; filters kept
                              only where that pays */
     GRB_OFF_COLUMNS = 16, /* columns looked at in part, zones, their order */
