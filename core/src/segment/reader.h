@@ -280,18 +280,15 @@ struct grb_segment {
     bool growing;
     /* counters; a page of a column is decoded when all its values are */
     _Atomic uint64_t blocks_decoded, stored_blocks, column_pages;
-    /* segment/filter_cache.c, under its mutex: */
-    struct grb_filter_cache *filter_cache; /* NULL: no filter was kept */
+    struct grb_filter_cache *filter_cache; /* both under its mutex */
     struct grb_filter_entry *filters;
 };
 
 /* The next id of a segment, from 1. Any thread. (segment/totals.c) */
 uint64_t grb_segment_id_next(void);
 
-/* Drops what is kept with a segment that nobody holds, and the segment.
- * (segment/filter_cache.c) */
+/* The end of a segment that nobody holds. (segment/filter_cache.c) */
 void grb_segment_end(grb_segment *s);
-
 static inline void grb_segment_acquire(grb_segment *s) {
     atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
 }
