@@ -654,42 +654,67 @@ static void disjunctions_are_counted_by_bits(void **unused) {
 
 /* ---- kernels ---- */
 
-static void vectors_give_the_bits_of_scalar_loops(void **unused) {
-    const grb_search_kernels *v = grb_search_kernels_avx2();
-    const grb_search_kernels *s = &grb_search_kernels_scalar;
-    if (!v) {
-        printf("this machine has no AVX2\n");
-        skip();
+/* What `above` has to give, by the plainest loop. */
+static uint32_t above_expect(const uint32_t *docs, const float *x,
+                             uint32_t count, float least, uint32_t *to,
+                             float *kept) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!(x[i] > least)) continue;
+        to[n] = docs[i];
+        kept[n++] = x[i];
     }
+    return n;
+}
+
+static void count_compare(const grb_search_kernels *k, const uint64_t *words) {
+    uint64_t total = 0;
+    for (uint32_t i = 0; i <= 64; i++) {
+        assert_true(k->count(words, i) == total);
+        for (uint32_t b = 0; i < 64 && b < 64; b++) total += words[i] >> b & 1;
+    }
+}
+
+static void kernel_compare(const grb_search_kernels *k) {
+    uint32_t docs[256], to[2][256], count = pick(257);
+    float x[256], kept[2][256], scores[256];
+    double sums[64];
+    uint64_t above = 0;
+    for (uint32_t i = 0; i < 256; i++) {
+        docs[i] = i * 3;
+        x[i] = pick(9) ? (float)pick(1000) / 37.0f : 0.0f;
+        scores[i] = x[i];
+        sums[i % 64] = (double)pick(50) / 7;
+    }
+    float least = pick(4) ? x[pick(256)] : -1.0f;
+    double cut = pick(4) ? sums[pick(64)] : -1.0;
+    for (uint32_t i = 0; i < 64; i++)
+        above |= (uint64_t)(sums[i] > cut) << i;
+    assert_true(k->sums(sums, cut) == above);
+    count_compare(k, (const uint64_t *)(const void *)sums);
+    uint32_t n = above_expect(docs, x, count, least, to[0], kept[0]);
+    assert_int_equal(k->above(docs, x, count, least, to[1], kept[1]), n);
+    assert_memory_equal(to[0], to[1], n * 4);
+    assert_memory_equal(kept[0], kept[1], n * 4);
+    k->score(scores, count, 2.7f);
+    for (uint32_t i = 0; i < 256; i++) {
+        float wanted = i < count ? 2.7f - 2.7f / (1.0f + x[i]) : x[i];
+        assert_memory_equal(&scores[i], &wanted, 4);
+    }
+    /* In place. */
+    assert_int_equal(k->above(docs, x, count, least, docs, x), n);
+    assert_memory_equal(docs, to[0], n * 4);
+    assert_memory_equal(x, kept[0], n * 4);
+}
+
+static void all_kernels_give_the_same_bits(void **unused) {
     state = 3;
-    for (uint32_t round = 0; round < 2000; round++) {
-        uint32_t docs[256], to[2][257], count = pick(257);
-        float x[256], kept[2][257], scores[2][256];
-        double sums[64];
-        for (uint32_t i = 0; i < 256; i++) {
-            docs[i] = i * 3;
-            x[i] = pick(9) ? (float)pick(1000) / 37.0f : 0.0f;
-            scores[0][i] = scores[1][i] = x[i];
-            sums[i % 64] = (double)pick(50) / 7;
-        }
-        float least = pick(4) ? x[pick(256)] : -1.0f;
-        double cut = pick(4) ? sums[pick(64)] : -1.0;
-        uint32_t n = s->above(docs, x, count, least, to[0], kept[0]);
-        assert_int_equal(v->above(docs, x, count, least, to[1], kept[1]), n);
-        assert_memory_equal(to[0], to[1], n * 4);
-        assert_memory_equal(kept[0], kept[1], n * 4);
-        s->score(scores[0], count, 2.7f);
-        v->score(scores[1], count, 2.7f);
-        assert_memory_equal(scores[0], scores[1], sizeof scores[0]);
-        assert_true(s->sums(sums, cut) == v->sums(sums, cut));
-        const uint64_t *words = (const uint64_t *)(const void *)sums;
-        for (uint32_t i = 0; i <= 64; i++)
-            assert_true(s->count(words, i) == v->count(words, i));
-        /* In place. */
-        v->above(docs, x, count, least, docs, x);
-        assert_memory_equal(docs, to[0], n * 4);
-        assert_memory_equal(x, kept[0], n * 4);
+    for (uint32_t n = 0; grb_search_kernels_of(n); n++) {
+        printf("kernels: %s\n", grb_search_kernels_of(n)->name);
+        for (uint32_t round = 0; round < 2000; round++)
+            kernel_compare(grb_search_kernels_of(n));
     }
+    assert_string_equal(grb_search_kernels_of(0)->name, "plain");
 }
 
 int main(void) {
@@ -698,7 +723,7 @@ int main(void) {
         cmocka_unit_test(a_search_for_few_decodes_few_blocks),
         cmocka_unit_test(lists_look_up_what_may_come_above_the_floor),
         cmocka_unit_test(disjunctions_are_counted_by_bits),
-        cmocka_unit_test(vectors_give_the_bits_of_scalar_loops),
+        cmocka_unit_test(all_kernels_give_the_same_bits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

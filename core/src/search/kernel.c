@@ -1,7 +1,7 @@
-/* search/kernel.c - scoring, comparing and moving together, scalar and AVX2.
+/* search/kernel.c - scoring, comparing and moving together.
  *
- * The scalar loops are written so that the compiler makes vectors of them on
- * any machine; AVX2 is chosen once when the library is loaded.
+ * The plain loops are written so that the compiler makes vectors of them on
+ * any machine; AVX2 or AVX-512 is chosen once when the library is loaded.
  *
  * Invariant: all kernels of a table give the same bits.
  * Threads: any; the table is written before main.
@@ -9,14 +9,14 @@
  */
 #include "search/kernel.h"
 
-static void scalar_score(float *x, uint32_t count, float weight) {
+static void plain_score(float *x, uint32_t count, float weight) {
     for (uint32_t i = 0; i < count; i++)
         x[i] = weight - weight / (1.0f + x[i]);
 }
 
-static uint32_t scalar_above(const uint32_t *docs, const float *x,
-                             uint32_t count, float least, uint32_t *to,
-                             float *kept) {
+static uint32_t plain_above(const uint32_t *docs, const float *x,
+                            uint32_t count, float least, uint32_t *to,
+                            float *kept) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < count; i++) {
         float value = x[i];
@@ -27,7 +27,7 @@ static uint32_t scalar_above(const uint32_t *docs, const float *x,
     return n;
 }
 
-static uint64_t scalar_sums(const double *values, double cut) {
+static uint64_t plain_sums(const double *values, double cut) {
     uint64_t above = 0;
     for (uint32_t i = 0; i < 64; i++)
         above |= (uint64_t)(values[i] > cut) << i;
@@ -36,7 +36,7 @@ static uint64_t scalar_sums(const double *values, double cut) {
 
 /* Counts in bytes, all words side by side, so that the compiler makes vectors
  * of it; without -mpopcnt a call a word costs three times as much. */
-static uint64_t scalar_count(const uint64_t *words, uint32_t count) {
+static uint64_t plain_count(const uint64_t *words, uint32_t count) {
     const uint64_t m1 = 0x5555555555555555u, m2 = 0x3333333333333333u;
     const uint64_t m4 = 0x0f0f0f0f0f0f0f0fu, m8 = 0x00ff00ff00ff00ffu;
     uint64_t total = 0;
@@ -55,10 +55,10 @@ static uint64_t scalar_count(const uint64_t *words, uint32_t count) {
     return total;
 }
 
-const grb_search_kernels grb_search_kernels_scalar = {
-    scalar_score, scalar_above, scalar_sums, scalar_count, "scalar"};
+static const grb_search_kernels plain = {plain_score, plain_above, plain_sums,
+                                         plain_count, "plain"};
 grb_search_kernels grb_search_kernels_best = {
-    scalar_score, scalar_above, scalar_sums, scalar_count, "scalar"};
+    plain_score, plain_above, plain_sums, plain_count, "plain"};
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -74,8 +74,15 @@ avx2_score(float *x, uint32_t count, float weight) {
     for (; i < count; i++) x[i] = weight - weight / (1.0f + x[i]);
 }
 
-/* Most groups of eight have none: only those with some are taken apart. */
-__attribute__((target("avx2"))) static uint32_t
+/* Numbers of the lanes in `some`, the lowest first, as bytes. */
+__attribute__((target("avx2,bmi2"))) static inline uint64_t
+lanes_of(uint32_t some) {
+    uint64_t bytes = _pdep_u64(some, 0x0101010101010101u) * 255;
+    return _pext_u64(0x0706050403020100u, bytes);
+}
+
+/* Eight are written where fewer are kept: never beyond those already read. */
+__attribute__((target("avx2,bmi2"))) static uint32_t
 avx2_above(const uint32_t *docs, const float *x, uint32_t count, float least,
            uint32_t *to, float *kept) {
     const __m256 bound = _mm256_set1_ps(least);
@@ -84,20 +91,18 @@ avx2_above(const uint32_t *docs, const float *x, uint32_t count, float least,
         __m256 v = _mm256_loadu_ps(x + i);
         uint32_t some =
             (uint32_t)_mm256_movemask_ps(_mm256_cmp_ps(v, bound, _CMP_GT_OQ));
-        for (; some; some &= some - 1) {
-            uint32_t at = i + (uint32_t)__builtin_ctz(some);
-            float value = x[at];
-            to[n] = docs[at];
-            kept[n++] = value;
-        }
+        if (!some) continue;
+        __m256i d =
+            _mm256_loadu_si256((const __m256i *)(const void *)(docs + i));
+        __m256i lanes =
+            _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((int64_t)lanes_of(some)));
+        _mm256_storeu_si256((__m256i *)(void *)(to + n),
+                            _mm256_permutevar8x32_epi32(d, lanes));
+        _mm256_storeu_ps(kept + n, _mm256_permutevar8x32_ps(v, lanes));
+        n += (uint32_t)__builtin_popcount(some);
     }
-    for (; i < count; i++) {
-        float value = x[i];
-        if (!(value > least)) continue;
-        to[n] = docs[i];
-        kept[n++] = value;
-    }
-    return n;
+    return n +
+           plain_above(docs + i, x + i, count - i, least, to + n, kept + n);
 }
 
 __attribute__((target("avx2"))) static uint64_t avx2_sums(const double *values,
@@ -125,18 +130,63 @@ avx2_count(const uint64_t *words, uint32_t count) {
 static const grb_search_kernels avx2 = {avx2_score, avx2_above, avx2_sums,
                                         avx2_count, "avx2"};
 
-const grb_search_kernels *grb_search_kernels_avx2(void) {
+#define AVX512 __attribute__((target("avx512f,avx512vl,avx512dq,bmi2")))
+
+AVX512 static uint32_t avx512_above(const uint32_t *docs, const float *x,
+                                    uint32_t count, float least, uint32_t *to,
+                                    float *kept) {
+    const __m512 bound = _mm512_set1_ps(least);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < count; i += 16) {
+        __mmask16 in = (__mmask16)_bzhi_u32(0xffffu, GRB_MIN(count - i, 16u));
+        __m512 v = _mm512_maskz_loadu_ps(in, x + i);
+        __mmask16 some = _mm512_mask_cmp_ps_mask(in, v, bound, _CMP_GT_OQ);
+        if (!some) continue;
+        uint32_t found = (uint32_t)__builtin_popcount(some);
+        __mmask16 out = (__mmask16)_bzhi_u32(0xffffu, found);
+        __m512i d = _mm512_maskz_loadu_epi32(in, docs + i);
+        _mm512_mask_storeu_epi32(to + n, out,
+                                 _mm512_maskz_compress_epi32(some, d));
+        _mm512_mask_storeu_ps(kept + n, out,
+                              _mm512_maskz_compress_ps(some, v));
+        n += found;
+    }
+    return n;
+}
+
+AVX512 static uint64_t avx512_sums(const double *values, double cut) {
+    const __m512d bound = _mm512_set1_pd(cut);
+    uint64_t above = 0;
+    for (uint32_t i = 0; i < 64; i += 8)
+        above |= (uint64_t)_mm512_cmp_pd_mask(_mm512_loadu_pd(values + i),
+                                              bound, _CMP_GT_OQ)
+                 << i;
+    return above;
+}
+
+/* Division is as fast by eight as by sixteen. */
+static const grb_search_kernels avx512 = {avx2_score, avx512_above,
+                                          avx512_sums, avx2_count, "avx512"};
+
+const grb_search_kernels *grb_search_kernels_of(uint32_t i) {
+    const grb_search_kernels *found[4] = {&plain};
+    uint32_t n = 1;
     __builtin_cpu_init();
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("popcnt")
-               ? &avx2
-               : NULL;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") &&
+        __builtin_cpu_supports("popcnt"))
+        found[n++] = &avx2;
+    if (n == 2 && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512dq"))
+        found[n++] = &avx512;
+    return i < n ? found[i] : NULL;
 }
 
 __attribute__((constructor)) static void kernels_choose(void) {
-    if (grb_search_kernels_avx2()) grb_search_kernels_best = avx2;
+    for (uint32_t i = 0; grb_search_kernels_of(i); i++)
+        grb_search_kernels_best = *grb_search_kernels_of(i);
 }
 #else
-const grb_search_kernels *grb_search_kernels_avx2(void) {
-    return NULL;
+const grb_search_kernels *grb_search_kernels_of(uint32_t i) {
+    return i == 0 ? &plain : NULL;
 }
 #endif

@@ -1,4 +1,5 @@
-/* search/kernel.h - the loops over postings and sums, scalar and by vectors.
+/* search/kernel.h - the loops over postings and sums, for each kind of
+ * processor.
  *
  * Every kernel gives the same bits: each number is one IEEE operation on the
  * same operands in the same order, whatever the width of the vector. */
@@ -11,7 +12,8 @@ typedef struct grb_search_kernels {
     /* x becomes weight - weight / (1 + x). */
     void (*score)(float *x, uint32_t count, float weight);
     /* Moves the documents with x > least, and their x, to the front of `to`
-     * and `kept`; returns how many. Either may be where it comes from. */
+     * and `kept`, which have room for all; returns how many. Either may be
+     * where it comes from. */
     uint32_t (*above)(const uint32_t *docs, const float *x, uint32_t count,
                       float least, uint32_t *to, float *kept);
     /* Of 64 sums the set of those > cut. */
@@ -21,10 +23,9 @@ typedef struct grb_search_kernels {
     const char *name;
 } grb_search_kernels;
 
-extern const grb_search_kernels grb_search_kernels_scalar;
 /* The best of this machine, chosen when the library is loaded. */
 extern grb_search_kernels grb_search_kernels_best;
-/* AVX2, or NULL where the machine lacks it. */
-const grb_search_kernels *grb_search_kernels_avx2(void);
+/* Those that this machine can run, plainest first; NULL behind the last. */
+const grb_search_kernels *grb_search_kernels_of(uint32_t i);
 
 #endif

@@ -1,17 +1,22 @@
-/* segment/kernel.c - packing of integers, scalar and AVX2.
+/* segment/kernel.c - packing of integers.
  *
- * The scalar loops are written over 8 lanes with constant bounds, so that the
- * compiler makes vectors of them on any machine; AVX2 is chosen once when the
- * library is loaded.
+ * Unpacking is written once, over vectors of 8 lanes as the compiler knows
+ * them, and compiled for each width, so that every shift is a constant, and
+ * for each kind of processor: the plain one is NEON or SSE2 where these are
+ * part of the machine. Sums are written out for x86.
  *
- * Invariant: all kernels of a table give the same numbers; none reads beyond
- * 32 * width bytes.
+ * Invariant: all kernels give the same numbers; none reads beyond 32 * width
+ * bytes.
  * Threads: any; the table is written before main.
  */
 #include "segment/kernel.h"
 
 #define LANES 8u
 #define ROWS (GRB_BLOCK / LANES)
+
+/* A row: one number of each lane. */
+typedef uint32_t row_of_8 __attribute__((vector_size(32), aligned(4)));
+typedef uint32_t row_of_4 __attribute__((vector_size(16), aligned(4)));
 
 static inline uint32_t width_mask(uint32_t width) {
     return width >= 32 ? UINT32_MAX : ((uint32_t)1 << width) - 1;
@@ -35,68 +40,81 @@ void grb_pack(const uint32_t *in, uint32_t width, uint8_t *out) {
     memcpy(out, words, (size_t)width * LANES * 4);
 }
 
-static void scalar_unpack(const uint8_t *in, uint32_t width, uint32_t *out) {
-    uint32_t mask = width_mask(width);
-    if (width == 0) {
-        memset(out, 0, GRB_BLOCK * sizeof *out);
-        return;
-    }
+/* ---- unpacking ---- */
+
+static inline __attribute__((always_inline)) void
+width_unpack(const uint8_t *in, const uint32_t width, uint32_t *out) {
+    const uint32_t mask = width_mask(width);
+#pragma GCC unroll 32
     for (uint32_t row = 0; row < ROWS; row++) {
-        uint32_t bit = row * width, shift = bit & 31;
-        uint32_t low[LANES], high[LANES];
-        const uint8_t *word = in + (size_t)(bit >> 5) * LANES * 4;
-        memcpy(low, word, sizeof low);
+        const uint32_t bit = row * width, shift = bit & 31;
+        const uint8_t *word = in + (size_t)(bit >> 5) * sizeof(row_of_8);
+        row_of_8 v, high;
+        memcpy(&v, word, sizeof v);
+        v >>= shift;
         if (shift + width > 32) {
-            memcpy(high, word + sizeof low, sizeof high);
-            for (uint32_t lane = 0; lane < LANES; lane++)
-                out[row * LANES + lane] =
-                    (low[lane] >> shift | high[lane] << (32 - shift)) & mask;
-        } else {
-            for (uint32_t lane = 0; lane < LANES; lane++)
-                out[row * LANES + lane] = low[lane] >> shift & mask;
+            memcpy(&high, word + sizeof v, sizeof high);
+            v |= high << (32 - shift);
         }
+        v &= mask;
+        memcpy(out + row * LANES, &v, sizeof v);
     }
 }
 
-static void scalar_sum(uint32_t *v, uint32_t base) {
-    for (uint32_t i = 0; i < GRB_BLOCK; i++) {
-        base += v[i] + 1;
-        v[i] = base;
+#define UNPACK(w)                 \
+    case w:                       \
+        width_unpack(in, w, out); \
+        break;
+#define UNPACK_4(w) UNPACK(w) UNPACK(w + 1) UNPACK(w + 2) UNPACK(w + 3)
+#define UNPACK_16(w) \
+    UNPACK_4(w) UNPACK_4(w + 4) UNPACK_4(w + 8) UNPACK_4(w + 12)
+#define UNPACK_BODY                                  \
+    {                                                \
+        switch (width) {                             \
+            UNPACK_16(1)                             \
+            UNPACK_16(17)                            \
+        default:                                     \
+            memset(out, 0, GRB_BLOCK * sizeof *out); \
+        }                                            \
+    }
+
+static void plain_unpack(const uint8_t *in, uint32_t width,
+                         uint32_t *out) UNPACK_BODY
+
+    /* Two steps within a row of four, then the sum of all before it. */
+    static void plain_sum(uint32_t *v, uint32_t base) {
+    row_of_4 carry = {base, base, base, base};
+    const row_of_4 none = {0, 0, 0, 0};
+    for (uint32_t row = 0; row < GRB_BLOCK / 4; row++) {
+        row_of_4 x;
+        memcpy(&x, v + row * 4, sizeof x);
+        x += 1;
+        x += __builtin_shufflevector(none, x, 0, 4, 5, 6);
+        x += __builtin_shufflevector(none, x, 0, 1, 4, 5);
+        x += carry;
+        memcpy(v + row * 4, &x, sizeof x);
+        carry = __builtin_shufflevector(x, x, 3, 3, 3, 3);
     }
 }
 
-const grb_kernels grb_kernels_scalar = {scalar_unpack, scalar_sum, "scalar"};
-grb_kernels grb_kernels_best = {scalar_unpack, scalar_sum, "scalar"};
+static const grb_kernels plain = {plain_unpack, plain_sum, "plain"};
+grb_kernels grb_kernels_best = {plain_unpack, plain_sum, "plain"};
 
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-__attribute__((target("avx2"))) static void
-avx2_unpack(const uint8_t *in, uint32_t width, uint32_t *out) {
-    const __m256i mask = _mm256_set1_epi32((int)width_mask(width));
-    __m256i *to = (__m256i *)(void *)out;
-    if (width == 0) {
-        for (uint32_t row = 0; row < ROWS; row++)
-            _mm256_storeu_si256(to + row, _mm256_setzero_si256());
-        return;
-    }
-    const __m256i *from = (const __m256i *)(const void *)in;
-    for (uint32_t row = 0; row < ROWS; row++) {
-        uint32_t bit = row * width, shift = bit & 31;
-        __m256i v = _mm256_loadu_si256(from + (bit >> 5));
-        v = _mm256_srl_epi32(v, _mm_cvtsi32_si128((int)shift));
-        if (shift + width > 32) {
-            __m256i high = _mm256_loadu_si256(from + (bit >> 5) + 1);
-            v = _mm256_or_si256(
-                v,
-                _mm256_sll_epi32(high, _mm_cvtsi32_si128((int)(32 - shift))));
-        }
-        _mm256_storeu_si256(to + row, _mm256_and_si256(v, mask));
-    }
-}
+#define AVX2 __attribute__((target("avx2")))
+#define AVX512 __attribute__((target("avx512f,avx512vl,avx512vbmi2")))
 
-__attribute__((target("avx2"))) static void avx2_sum(uint32_t *v,
-                                                     uint32_t base) {
+AVX2 static void avx2_unpack(const uint8_t *in, uint32_t width,
+                             uint32_t *out) UNPACK_BODY
+
+    AVX512 static void avx512_unpack(const uint8_t *in, uint32_t width,
+                                     uint32_t *out) UNPACK_BODY
+
+    /* What a row adds is known before the sum that it is added to: from row to
+     * row one addition waits for another. */
+    AVX2 static void avx2_sum(uint32_t *v, uint32_t base) {
     __m256i carry = _mm256_set1_epi32((int)base);
     const __m256i one = _mm256_set1_epi32(1);
     const __m256i last = _mm256_set1_epi32(7);
@@ -108,25 +126,56 @@ __attribute__((target("avx2"))) static void avx2_sum(uint32_t *v,
         /* The sum of the lower half goes to each lane of the upper one. */
         __m256i low =
             _mm256_shuffle_epi32(_mm256_permute2x128_si256(x, x, 0x08), 0xff);
-        x = _mm256_add_epi32(_mm256_add_epi32(x, low), carry);
-        _mm256_storeu_si256(at + row, x);
-        carry = _mm256_permutevar8x32_epi32(x, last);
+        x = _mm256_add_epi32(x, low);
+        _mm256_storeu_si256(at + row, _mm256_add_epi32(x, carry));
+        carry = _mm256_add_epi32(carry, _mm256_permutevar8x32_epi32(x, last));
+    }
+}
+
+/* Each lane gets that which is `step` lanes before it, the first ones 0. */
+AVX512 static inline __m512i lanes_shift(__m512i x, int step) {
+    const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10,
+                                           11, 12, 13, 14, 15);
+    return _mm512_maskz_permutexvar_epi32(
+        (__mmask16)(0xffffu << step),
+        _mm512_sub_epi32(lane, _mm512_set1_epi32(step)), x);
+}
+
+AVX512 static void avx512_sum(uint32_t *v, uint32_t base) {
+    __m512i carry = _mm512_set1_epi32((int)base);
+    const __m512i one = _mm512_set1_epi32(1);
+    const __m512i last = _mm512_set1_epi32(15);
+    for (uint32_t i = 0; i < GRB_BLOCK; i += 16) {
+        __m512i x = _mm512_add_epi32(_mm512_loadu_si512(v + i), one);
+#pragma GCC unroll 4
+        for (int step = 1; step < 16; step *= 2)
+            x = _mm512_add_epi32(x, lanes_shift(x, step));
+        _mm512_storeu_si512(v + i, _mm512_add_epi32(x, carry));
+        carry = _mm512_add_epi32(carry, _mm512_permutexvar_epi32(last, x));
     }
 }
 
 static const grb_kernels avx2 = {avx2_unpack, avx2_sum, "avx2"};
+static const grb_kernels avx512 = {avx512_unpack, avx512_sum, "avx512"};
 
-const grb_kernels *grb_kernels_avx2(void) {
+const grb_kernels *grb_kernels_of(uint32_t i) {
+    const grb_kernels *found[4] = {&plain};
+    uint32_t n = 1;
     __builtin_cpu_init();
-    return __builtin_cpu_supports("avx2") ? &avx2 : NULL;
+    if (__builtin_cpu_supports("avx2")) found[n++] = &avx2;
+    if (n == 2 && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512vbmi2"))
+        found[n++] = &avx512;
+    return i < n ? found[i] : NULL;
 }
 
 __attribute__((constructor)) static void kernels_choose(void) {
-    if (grb_kernels_avx2()) grb_kernels_best = avx2;
+    for (uint32_t i = 0; grb_kernels_of(i); i++)
+        grb_kernels_best = *grb_kernels_of(i);
 }
 #else
-const grb_kernels *grb_kernels_avx2(void) {
-    return NULL;
+const grb_kernels *grb_kernels_of(uint32_t i) {
+    return i == 0 ? &plain : NULL;
 }
 #endif
 

@@ -1,8 +1,8 @@
-/* segment/kernel.h - packing of integers, scalar and by vectors.
+/* segment/kernel.h - packing of integers, for each kind of processor.
  *
  * 256 numbers of `width` bits in 8 lanes: number i lies in lane i % 8, and
  * each lane is a little-endian stream of 32-bit words interleaved with the
- * others, 32 * width bytes in all. Every kernel gives the same bytes. */
+ * others, 32 * width bytes in all. Every kernel gives the same numbers. */
 #ifndef GRB_SEGMENT_KERNEL_H
 #define GRB_SEGMENT_KERNEL_H
 
@@ -16,11 +16,10 @@ typedef struct grb_kernels {
     const char *name;
 } grb_kernels;
 
-extern const grb_kernels grb_kernels_scalar;
 /* The best of this machine, chosen when the library is loaded. */
 extern grb_kernels grb_kernels_best;
-/* AVX2, or NULL where the machine lacks it. */
-const grb_kernels *grb_kernels_avx2(void);
+/* Those that this machine can run, plainest first; NULL behind the last. */
+const grb_kernels *grb_kernels_of(uint32_t i);
 
 void grb_pack(const uint32_t *in, uint32_t width, uint8_t *out);
 
