@@ -587,7 +587,8 @@ class Busy:
             self.engine.soft()
 
     def block(self, n):
-        docs = shapes.batch("B", self.next, 60_000, self.random)
+        # A thousand a second for four times as long as n searches should take.
+        docs = shapes.batch("B", self.next, n * 2 // 5, self.random)
         self.next += len(docs)
         queries = [
             self.engine.prepare(("term", "t0", shapes.WORDS[self.random.rank(20000)]))

@@ -132,7 +132,10 @@ def ratios(rows: list[dict]) -> None:
     chosen = [
         r
         for r in rows
-        if r["workload"] != "W7" and r["ratio_best"] and (r["aim_ratio"] or r["aim"])
+        if r["workload"] != "W7"
+        and r["ratio_best"]
+        and (r["aim_ratio"] or r["aim"])
+        and "processor" not in r["what"]
     ]
     if not chosen:
         return
@@ -198,13 +201,13 @@ def indexing(rows: list[dict]) -> None:
         names = list(bars)[::-1]
         colors = [COLORS.get(n.removesuffix(", Python"), GREY) for n in names]
         drawn = axis.barh(names, [bars[n] for n in names], color=colors, height=0.65)
-        told = [f"{bars[n]:,.0f}" if bars[n] >= 10 else f"{bars[n]:.2g}" for n in names]
+        told = [f"{bars[n]:,.0f}" if bars[n] >= 10 else f"{bars[n]:.3g}" for n in names]
         axis.bar_label(drawn, told, padding=3, fontsize=8)
         axis.set_xlim(0, max(bars.values()) * 1.28)
         axis.set_title(title, fontsize=9)
         axis.set_xlabel(unit)
         axis.xaxis.set_major_locator(ticker.MaxNLocator(4))
-        axis.xaxis.set_major_formatter(ticker.FuncFormatter(lambda v, _: f"{v:,.0f}"))
+        axis.xaxis.set_major_formatter(ticker.FuncFormatter(plain))
         axis.tick_params(axis="y", length=0)
     figure.suptitle("Indexing a made encyclopedia on one thread", x=0.01, ha="left")
     figure.tight_layout(rect=(0, 0.04, 1, 1))

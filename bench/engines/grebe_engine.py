@@ -110,7 +110,7 @@ class Adapter(Base):
         if sort:
             more["sort"] = f"{sort[0]} desc" if sort[1] else sort[0]
         if facets:
-            more["facets"] = dict.fromkeys(facets)
+            more["facets"] = dict.fromkeys(facets, {"limit": 1000})
         if not count and k:
             more["total"] = k
         hits = self.index.search(prepared, limit=k, **more)
