@@ -131,9 +131,42 @@ static void damaged_tails_are_refused_or_rise(void **state) {
     }
 }
 
+/* Near and far distances of lengths and frequencies. */
+static void pairs_come_back(void **state) {
+    for (uint32_t round = 0; round < 4000; round++) {
+        grb_impact pairs[GRB_IMPACTS_MAX];
+        uint32_t count = dice(GRB_IMPACTS_MAX + 1), length = dice(40);
+        uint32_t tf = round % 2 ? 1 + dice(500) : 1;
+        grb_block_decoded b;
+        sample s;
+        grb_buf buf;
+        grb_buf_init(&buf, &grb_allocator_malloc, 0);
+        for (uint32_t i = 0; i < count; i++) {
+            pairs[i] = (grb_impact){tf, (uint8_t)length};
+            tf += 1 + dice(round % 3 ? 10 : 100000);
+            length += 1 + dice(42);
+        }
+        sample_make(&s, 1 + dice(256), 50, 0, 1);
+        grb_block_encode(s.docs, NULL, s.count, s.base, pairs, count, &buf);
+        grb_block_source in = {.at = buf.bytes, .end = buf.bytes + buf.size};
+        assert_true(grb_block_impacts(&in, &b));
+        assert_int_equal(b.impact_count, count);
+        for (uint32_t i = 0; i < count; i++) {
+            assert_int_equal(b.impacts[i].tf, pairs[i].tf);
+            assert_int_equal(b.impacts[i].length, pairs[i].length);
+        }
+        for (size_t size = 0; count && size < 2; size++) {
+            in.end = buf.bytes + size;
+            assert_false(grb_block_impacts(&in, &b));
+        }
+        grb_buf_deinit(&buf);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blocks_of_every_count_come_back),
+        cmocka_unit_test(pairs_come_back),
         cmocka_unit_test(outliers_of_a_tail_are_kept_apart),
         cmocka_unit_test(damaged_tails_are_refused_or_rise)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,20 +3,25 @@
  * Bytes of a block (covered by the page checksums of its section):
  *
  *   u8      bits 0-1 encoding, bit 2 frequencies follow, bits 3-5 pairs
- *   pairs   varint tf, u8 length code; rising tf
+ *   pairs   the first: varint tf (1 if no frequencies follow: then there is
+ *           one pair and no tf), u8 length code; each other rises in both:
+ *           u8 bits 0-4 length - the one before - 1 (31: u8 length follows),
+ *           bits 5-7 tf - the one before - 1 (7: varint of what is above 7)
  *   docs    run: nothing (last document and count say all)
  *           bitmap: u8 first word in the window, u8 words - 1, u64 words
  *           for: packed gaps - 1 (below), a block of 256 only
- *           tail: the same of fewer, their bits side by side (below)
- *   freqs   tf - 1 packed in a block of 256; else a bit a posting that tells
- *           where tf > 1, and of those varints of tf - 2
+ *           tail: the same of fewer, as numbers (numbers.c)
+ *   freqs   tf - 1 packed in a block of 256; else planes (below)
  *
- * Packed: u8 width, u8 exceptions, 32 * width bytes, u8 places of exceptions,
- * varints of the bits above `width`. The patched frame of reference follows
- * Zukowski et al., "Super-scalar RAM-CPU cache compression" (2006), with the
- * exceptions apart instead of chained.
- * Tail: u8 width (64 more: u8 exceptions follows), count * width bits, the low
- * ones first, then places and varints of exceptions as above.
+ * Packed: u8 width, u8 exceptions, u8 width of their high bits (only if there
+ * are any), u8 places of exceptions, high bits side by side, 32 * width bytes.
+ * The patched frame of reference follows Zukowski et al., "Super-scalar
+ * RAM-CPU cache compression" (2006), with the exceptions apart instead of
+ * chained.
+ * Planes: a bit a posting, set where tf > 1; a bit for each of these, set
+ * where tf > 2; so on until none is set, or up to tf > 7; then, from the next
+ * byte on, varints of tf - 8 of those set last. Most frequencies are 1, and
+ * most others 2.
  *
  * Invariant: decoding stays inside [at, end) and gives rising documents below
  * max_doc whose last one is the one promised, or false.
@@ -25,98 +30,54 @@
 #include "segment/block.h"
 
 #include "segment/kernel.h"
+#include "segment/numbers.h"
 
-#define TAIL_EXCEPTIONS 64u
-
-static inline uint32_t bit_count(uint32_t v) {
-    return v ? 32u - (uint32_t)__builtin_clz(v) : 0;
-}
+#define EXCEPTIONS_MAX 64u
+/* An exception costs time as well: it must save so many bytes more. */
+#define FEE 1u
+#define PLANES 7u
+/* Escapes of a pair's distances. */
+#define LENGTH_FAR 31u
+#define TF_FAR 7u
 
 /* ---- encoding ---- */
 
-#define EXCEPTIONS_MAX 64u
-#define PLAIN_MAX 8u /* so few numbers take the width of the widest */
-
-/* Cheapest width for up to 256 numbers, exceptions included. */
-static uint32_t width_choose(const uint32_t *v, uint32_t count,
-                             uint32_t *size) {
-    uint32_t with[33] = {0}, all = 0, least = UINT32_MAX;
-    for (uint32_t i = 0; i < count; i++) all |= v[i];
-    uint32_t top = bit_count(all), best = top, exceptions = 0;
-    *size = 2 + (count * top + 7) / 8;
-    if (count <= PLAIN_MAX) return top;
-    for (uint32_t i = 0; i < count; i++) with[bit_count(v[i])]++;
-    /* Narrower and narrower, until too many stand out. */
-    for (uint32_t width = top + 1; width-- > 0;) {
-        uint32_t cost = 2 + (count * width + 7) / 8;
-        if (width < top) exceptions += with[width + 1];
-        if (exceptions >= EXCEPTIONS_MAX) break;
-        for (uint32_t bits = width + 1; bits <= top; bits++)
-            cost += with[bits] * (1 + (bits - width + 6) / 7);
-        if (cost > least) continue;
-        least = cost;
-        best = width;
+static void packed_put(const uint32_t *v, uint32_t width, uint32_t top,
+                       grb_buf *out) {
+    uint8_t bytes[3 + 32 * 32 + EXCEPTIONS_MAX * 5 + 8], *at = bytes;
+    uint8_t places[EXCEPTIONS_MAX];
+    uint32_t high[EXCEPTIONS_MAX], exceptions = 0;
+    for (uint32_t i = 0; i < GRB_BLOCK && width < top; i++) {
+        if (v[i] >> width == 0) continue;
+        places[exceptions] = (uint8_t)i;
+        high[exceptions++] = v[i] >> width;
     }
-    *size = least;
-    return best;
-}
-
-static void packed_put(const uint32_t *v, uint32_t width, grb_buf *out) {
-    uint8_t bytes[2 + 32 * 32 + 64], places[64];
-    uint32_t exceptions = 0;
-    for (uint32_t i = 0; i < GRB_BLOCK; i++)
-        if (bit_count(v[i]) > width) places[exceptions++] = (uint8_t)i;
-    bytes[0] = (uint8_t)width;
-    bytes[1] = (uint8_t)exceptions;
-    grb_pack(v, width, bytes + 2);
-    memcpy(bytes + 2 + 32 * width, places, exceptions);
-    grb_buf_put(out, bytes, 2 + 32 * width + exceptions);
-    for (uint32_t i = 0; i < exceptions; i++)
-        grb_buf_varint(out, v[places[i]] >> width);
-}
-
-/* `count` numbers side by side, the low bits first. */
-static uint8_t *bits_put(const uint32_t *v, uint32_t count, uint32_t width,
-                         uint8_t *out) {
-    uint64_t held = 0, mask = ((uint64_t)1 << width) - 1;
-    uint32_t bits = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        held |= (v[i] & mask) << bits;
-        bits += width;
-        if (bits < 32) continue;
-        memcpy(out, &held, 4);
-        out += 4;
-        held >>= 32;
-        bits -= 32;
-    }
-    memcpy(out, &held, (bits + 7) / 8);
-    return out + (bits + 7) / 8;
-}
-
-static void tail_put(const uint32_t *v, uint32_t count, uint32_t width,
-                     grb_buf *out) {
-    uint8_t bytes[2 + GRB_BLOCK * 4 + EXCEPTIONS_MAX], places[EXCEPTIONS_MAX];
-    uint32_t exceptions = 0;
-    uint8_t *at = bytes;
-    for (uint32_t i = 0; i < count && count > PLAIN_MAX; i++)
-        if (bit_count(v[i]) > width) places[exceptions++] = (uint8_t)i;
-    *at++ = (uint8_t)(width | (exceptions ? TAIL_EXCEPTIONS : 0));
-    if (exceptions) *at++ = (uint8_t)exceptions;
-    at = bits_put(v, count, width, at);
+    *at++ = (uint8_t)width;
+    *at++ = (uint8_t)exceptions;
+    if (exceptions) *at++ = (uint8_t)(top - width);
     memcpy(at, places, exceptions);
-    grb_buf_put(out, bytes, (size_t)(at - bytes) + exceptions);
-    for (uint32_t i = 0; i < exceptions; i++)
-        grb_buf_varint(out, v[places[i]] >> width);
+    at = grb_side_put(high, exceptions, top - width, at + exceptions);
+    grb_pack(v, width, at);
+    at += 32 * width;
+    grb_buf_put(out, bytes, (size_t)(at - bytes));
 }
 
-/* Most frequencies of a tail are 1: a bit each says which are not. */
-static void marked_put(const uint32_t *less, uint32_t count, grb_buf *out) {
-    uint8_t bytes[GRB_BLOCK / 8] = {0};
-    for (uint32_t i = 0; i < count; i++)
-        if (less[i]) bytes[i / 8] |= (uint8_t)(1u << i % 8);
-    grb_buf_put(out, bytes, (count + 7) / 8);
-    for (uint32_t i = 0; i < count; i++)
-        if (less[i]) grb_buf_varint(out, less[i] - 1);
+/* Tells which of the numbers are above 0, of those which are above 1, ... */
+static void planes_put(const uint32_t *less, uint32_t count, grb_buf *out) {
+    uint8_t bytes[GRB_BLOCK * PLANES / 8] = {0};
+    uint32_t left[GRB_BLOCK], bit = 0;
+    memcpy(left, less, count * sizeof *left);
+    for (uint32_t plane = 0; plane < PLANES && count; plane++) {
+        uint32_t n = 0;
+        for (uint32_t i = 0; i < count; i++, bit++) {
+            if (left[i] == 0) continue;
+            bytes[bit / 8] |= (uint8_t)(1u << bit % 8);
+            left[n++] = left[i] - 1;
+        }
+        count = n;
+    }
+    grb_buf_put(out, bytes, (bit + 7) / 8);
+    for (uint32_t i = 0; i < count; i++) grb_buf_varint(out, left[i]);
 }
 
 static void bitmap_put(const uint32_t *docs, uint32_t count, grb_buf *out) {
@@ -131,43 +92,70 @@ static void bitmap_put(const uint32_t *docs, uint32_t count, grb_buf *out) {
 }
 
 static void freqs_put(const uint32_t *freqs, uint32_t count, grb_buf *out) {
-    uint32_t less[GRB_BLOCK], size;
+    uint32_t less[GRB_BLOCK], top;
     for (uint32_t i = 0; i < count; i++) less[i] = freqs[i] - 1;
-    if (count == GRB_BLOCK)
-        packed_put(less, width_choose(less, count, &size), out);
-    else
-        marked_put(less, count, out);
+    if (count == GRB_BLOCK) {
+        uint32_t size, width = grb_width_choose(less, count, EXCEPTIONS_MAX,
+                                                FEE, &top, &size);
+        packed_put(less, width, top, out);
+    } else {
+        planes_put(less, count, out);
+    }
+}
+
+static void impacts_put(const grb_impact *impacts, uint32_t count, bool freqs,
+                        grb_buf *out) {
+    if (count == 0) return;
+    if (freqs) grb_buf_varint(out, impacts[0].tf);
+    grb_buf_u8(out, impacts[0].length);
+    for (uint32_t i = 1; i < count; i++) {
+        uint32_t tf = impacts[i].tf - impacts[i - 1].tf - 1;
+        uint32_t length = impacts[i].length - impacts[i - 1].length - 1u;
+        grb_buf_u8(out, (uint8_t)(GRB_MIN(length, LENGTH_FAR) |
+                                  GRB_MIN(tf, TF_FAR) << 5));
+        if (length >= LENGTH_FAR) grb_buf_u8(out, impacts[i].length);
+        if (tf >= TF_FAR) grb_buf_varint(out, tf - TF_FAR);
+    }
+}
+
+/* The cheapest encoding of the documents; width and top are of their gaps. */
+static grb_block_encoding encoding_choose(const uint32_t *docs,
+                                          const uint32_t *gaps, uint32_t count,
+                                          uint32_t *width, uint32_t *top) {
+    uint32_t first = docs[0], last = docs[count - 1];
+    if (last - first == count - 1) return GRB_ENCODING_RUN;
+    uint32_t size;
+    *width = grb_width_choose(gaps, count, EXCEPTIONS_MAX, FEE, top, &size);
+    if (first / GRB_WINDOW == last / GRB_WINDOW &&
+        (last / 64 - first / 64 + 1) * 8 <= size + size / 8)
+        return GRB_ENCODING_BITMAP;
+    return count == GRB_BLOCK ? GRB_ENCODING_FOR : GRB_ENCODING_TAIL;
 }
 
 grb_block_encoding grb_block_encode(const uint32_t *docs,
                                     const uint32_t *freqs, uint32_t count,
                                     uint32_t base, const grb_impact *impacts,
                                     uint32_t impact_count, grb_buf *out) {
-    uint32_t gaps[GRB_BLOCK], size, width = 0, first = docs[0];
-    uint32_t last = docs[count - 1], more = 0;
-    grb_block_encoding encoding = GRB_ENCODING_TAIL;
+    uint32_t gaps[GRB_BLOCK], width = 0, top = 0;
+    bool more = impact_count > 1 || (impact_count && impacts[0].tf > 1);
     for (uint32_t i = 0; i < count; i++) {
         gaps[i] = docs[i] - base - 1;
         base = docs[i];
+        more |= freqs && freqs[i] > 1;
     }
-    for (uint32_t i = 0; freqs && i < count; i++) more |= freqs[i] - 1;
-    if (last - first == count - 1) {
-        encoding = GRB_ENCODING_RUN;
-    } else {
-        if (count == GRB_BLOCK) encoding = GRB_ENCODING_FOR;
-        width = width_choose(gaps, count, &size);
-        if (first / GRB_WINDOW == last / GRB_WINDOW &&
-            2 + (last / 64 - first / 64 + 1) * 8 <= size)
-            encoding = GRB_ENCODING_BITMAP;
+    grb_block_encoding encoding =
+        encoding_choose(docs, gaps, count, &width, &top);
+    /* Pairs say more than that all are 1: so do the frequencies. */
+    uint32_t ones[GRB_BLOCK];
+    if (more && !freqs) {
+        for (uint32_t i = 0; i < count; i++) ones[i] = 1;
+        freqs = ones;
     }
     grb_buf_u8(out, (uint8_t)(encoding | (more ? 4u : 0) | impact_count << 3));
-    for (uint32_t i = 0; i < impact_count; i++) {
-        grb_buf_varint(out, impacts[i].tf);
-        grb_buf_u8(out, impacts[i].length);
-    }
+    impacts_put(impacts, impact_count, more, out);
     if (encoding == GRB_ENCODING_BITMAP) bitmap_put(docs, count, out);
-    if (encoding == GRB_ENCODING_FOR) packed_put(gaps, width, out);
-    if (encoding == GRB_ENCODING_TAIL) tail_put(gaps, count, width, out);
+    if (encoding == GRB_ENCODING_FOR) packed_put(gaps, width, top, out);
+    if (encoding == GRB_ENCODING_TAIL) grb_numbers_put(gaps, count, out);
     if (more) freqs_put(freqs, count, out);
     return encoding;
 }
@@ -211,6 +199,11 @@ uint32_t grb_impacts_make(const uint32_t *freqs, const uint8_t *lengths,
     for (uint32_t i = 0; i < count; i++) {
         tf_max = GRB_MAX(tf_max, freqs[i]);
         length_min = GRB_MIN(length_min, lengths[i]);
+    }
+    /* A short block is read as fast as more pairs are. */
+    if (count <= GRB_IMPACTS_SHORT) {
+        out[0] = (grb_impact){tf_max, length_min};
+        return 1;
     }
     /* Most often one document dominates all: it is the only pair. */
     for (uint32_t i = 0; i < count; i++) {
@@ -258,77 +251,84 @@ static const uint8_t *varint32(const uint8_t *at, const uint8_t *end,
     return NULL;
 }
 
-/* The high bits of `exceptions` numbers of `count`, whose places are at `at`.
- */
-static const uint8_t *exceptions_get(const uint8_t *at, const uint8_t *end,
-                                     uint32_t exceptions, uint32_t count,
-                                     uint32_t width, uint32_t *out) {
-    const uint8_t *places = at;
-    at += exceptions;
-    for (uint32_t i = 0; i < exceptions; i++) {
-        uint32_t high;
-        at = varint32(at, end, &high);
-        if (!at || width == 32 || places[i] >= count) return NULL;
-        out[places[i]] |= high << width;
+static const uint8_t *packed_get(const uint8_t *at, const uint8_t *end,
+                                 uint32_t *out) {
+    if (end - at < 3) return NULL;
+    uint32_t width = *at++, exceptions = *at++, high_width = 0;
+    if (exceptions) high_width = *at++;
+    size_t size = 32 * (size_t)width + exceptions +
+                  grb_side_size(exceptions, high_width);
+    if (width > 32 || width + high_width > 32 || (size_t)(end - at) < size)
+        return NULL;
+    const uint8_t *places = at, *high = places + exceptions;
+    grb_kernels_best.unpack(at + size - 32 * width, width, out);
+    for (uint32_t e = 0; e < exceptions; e++)
+        out[places[e]] |= grb_side_get(high, end, e, high_width) << width;
+    return at + size;
+}
+
+/* Frequencies - 1 of a tail. */
+static const uint8_t *planes_get(const uint8_t *at, const uint8_t *end,
+                                 uint32_t count, uint32_t *out) {
+    uint8_t left[GRB_BLOCK]; /* places of those that are not yet told */
+    uint32_t bit = 0;
+    memset(out, 0, count * sizeof *out);
+    for (uint32_t i = 0; i < count; i++) left[i] = (uint8_t)i;
+    for (uint32_t plane = 0; plane < PLANES && count; plane++) {
+        uint32_t n = 0;
+        if ((size_t)(end - at) < (bit + count + 7) / 8) return NULL;
+        for (uint32_t i = 0; i < count; i += 32) {
+            uint64_t word =
+                grb_word_load(at + ((bit + i) >> 3), end) >> ((bit + i) & 7);
+            if (count - i < 32) word &= ((uint64_t)1 << (count - i)) - 1;
+            for (word &= UINT32_MAX; word; word &= word - 1) {
+                uint8_t place = left[i + grb_ctz64(word)];
+                out[place]++;
+                left[n++] = place;
+            }
+        }
+        bit += count;
+        count = n;
+    }
+    at += (bit + 7) / 8;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t more;
+        at = varint32(at, end, &more);
+        if (!at || more >= UINT32_MAX - PLANES - 1) return NULL;
+        out[left[i]] += more;
     }
     return at;
 }
 
-static const uint8_t *packed_get(const uint8_t *at, const uint8_t *end,
-                                 uint32_t *out) {
-    if (end - at < 2) return NULL;
-    uint32_t width = at[0], exceptions = at[1];
-    at += 2;
-    if (width > 32 || (size_t)(end - at) < 32 * width + exceptions)
-        return NULL;
-    grb_kernels_best.unpack(at, width, out);
-    return exceptions_get(at + 32 * width, end, exceptions, GRB_BLOCK, width,
-                          out);
-}
-
-static const uint8_t *tail_get(const uint8_t *at, const uint8_t *end,
-                               uint32_t count, uint32_t *out) {
-    uint8_t room[GRB_BLOCK * 4 + 8];
-    if (at == end) return NULL;
-    uint32_t head = *at++, width = head & 63, exceptions = 0;
-    if (head & TAIL_EXCEPTIONS) {
+/* The pairs; NULL as everywhere here. */
+static const uint8_t *impacts_get(const uint8_t *at, const uint8_t *end,
+                                  bool freqs, grb_block_decoded *out) {
+    uint64_t tf = 1;
+    uint32_t length, count = out->impact_count, first = 1;
+    if (count == 0) return at;
+    if (freqs && at < end && *at < 0x80)
+        first = *at++; /* nearly always */
+    else if (freqs)
+        at = varint32(at, end, &first);
+    if (!at || at == end || first == 0 || (count > 1 && !freqs)) return NULL;
+    length = *at++;
+    tf = first;
+    out->impacts[0] = (grb_impact){first, (uint8_t)length};
+    for (uint32_t i = 1; i < count; i++) {
+        uint32_t more = 0;
         if (at == end) return NULL;
-        exceptions = *at++;
-    }
-    size_t size = ((size_t)count * width + 7) / 8, left = (size_t)(end - at);
-    if (head > (TAIL_EXCEPTIONS | 32) || width > 32 ||
-        left < size + exceptions)
-        return NULL;
-    const uint8_t *bits = at;
-    if (left < size + 8) {
-        memcpy(room, at, size);
-        memset(room + size, 0, 8);
-        bits = room;
-    }
-    uint64_t mask = ((uint64_t)1 << width) - 1;
-    for (uint32_t i = 0, bit = 0; i < count; i++, bit += width) {
-        uint64_t word;
-        memcpy(&word, bits + (bit >> 3), sizeof word);
-        out[i] = (uint32_t)(word >> (bit & 7) & mask);
-    }
-    return exceptions_get(at + size, end, exceptions, count, width, out);
-}
-
-/* Frequencies - 1 of a tail. */
-static const uint8_t *marked_get(const uint8_t *at, const uint8_t *end,
-                                 uint32_t count, uint32_t *out) {
-    const uint8_t *marks = at;
-    uint32_t size = (count + 7) / 8;
-    if ((size_t)(end - at) < size) return NULL;
-    at += size;
-    memset(out, 0, count * sizeof *out);
-    for (uint32_t i = 0; i < size; i++)
-        for (uint32_t bits = marks[i]; bits; bits &= bits - 1) {
-            uint32_t place = i * 8 + (uint32_t)__builtin_ctz(bits), more;
-            at = varint32(at, end, &more);
-            if (!at || place >= count || more == UINT32_MAX) return NULL;
-            out[place] = more + 1;
+        uint32_t near = *at & LENGTH_FAR, rise = *at >> 5;
+        at++;
+        length += near + 1;
+        if (near == LENGTH_FAR) {
+            if (at == end || *at < length) return NULL;
+            length = *at++;
         }
+        if (rise == TF_FAR) at = varint32(at, end, &more);
+        tf += (uint64_t)rise + more + 1;
+        if (!at || length > UINT8_MAX || tf > UINT32_MAX) return NULL;
+        out->impacts[i] = (grb_impact){(uint32_t)tf, (uint8_t)length};
+    }
     return at;
 }
 
@@ -342,17 +342,7 @@ static const uint8_t *head_get(const grb_block_source *in,
     out->impact_count = head >> 3;
     *freqs = head & 4;
     if (out->impact_count > GRB_IMPACTS_MAX) return NULL;
-    for (uint32_t i = 0; i < out->impact_count; i++) {
-        if (in->end - at >= 2 && *at < 0x80) { /* nearly always */
-            out->impacts[i] = (grb_impact){at[0], at[1]};
-            at += 2;
-            continue;
-        }
-        at = varint32(at, in->end, &out->impacts[i].tf);
-        if (!at || at == in->end) return NULL;
-        out->impacts[i].length = *at++;
-    }
-    return at;
+    return impacts_get(at, in->end, *freqs, out);
 }
 
 bool grb_block_impacts(const grb_block_source *in, grb_block_decoded *out) {
@@ -430,9 +420,8 @@ bool grb_block_docs(const grb_block_source *in, grb_block_decoded *out,
         out->first = docs[0];
         break;
     default:
-        at = tail_get(at, in->end, in->count, docs);
+        at = grb_numbers_all(at, in->end, in->count, docs, &out->patched);
         if (!at) return false;
-        out->patched = out->docs_at[0] & TAIL_EXCEPTIONS;
         for (uint32_t i = 0, base = in->base; i < in->count; i++)
             docs[i] = base += docs[i] + 1;
         if (!docs_rise(in, docs)) return false;
@@ -451,7 +440,7 @@ bool grb_block_freqs(const grb_block_source *in, const grb_block_decoded *b,
     } else {
         at = in->count == GRB_BLOCK
                  ? packed_get(b->freqs_at, in->end, freqs)
-                 : marked_get(b->freqs_at, in->end, in->count, freqs);
+                 : planes_get(b->freqs_at, in->end, in->count, freqs);
         if (!at) return false;
         /* One less than 2^31 at most, also before one is added. */
         uint32_t all = 0;

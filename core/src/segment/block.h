@@ -38,6 +38,8 @@ grb_block_encoding grb_block_encode(const uint32_t *docs,
                                     const uint32_t *freqs, uint32_t count,
                                     uint32_t base, const grb_impact *impacts,
                                     uint32_t impact_count, grb_buf *out);
+/* So few postings get one pair. */
+#define GRB_IMPACTS_SHORT 8u
 /* Pareto pairs of (tf, length code), rising tf; at most GRB_IMPACTS_MAX. */
 uint32_t grb_impacts_make(const uint32_t *freqs, const uint8_t *lengths,
                           uint32_t count, grb_impact *out);

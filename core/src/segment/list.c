@@ -15,7 +15,7 @@
  *   blocks (block.c), then positions      -+
  *
  * Every block but the list's last has 256 postings. The positions of a block
- * are packed by places.c.
+ * are packed by numbers.c.
  * A group is closed early when its positions pass 1 MiB: memory is bounded by
  * that and one document, never by the list.
  *
@@ -45,7 +45,8 @@ void grb_list_begin(grb_list *list, const uint8_t *lengths, bool positions) {
 
 static void places_flush(grb_list *list) {
     if (list->place_count)
-        grb_places_put(list->places, list->place_count, &list->position_bytes);
+        grb_numbers_put(list->places, list->place_count,
+                        &list->position_bytes);
     list->place_count = 0;
 }
 
@@ -113,12 +114,12 @@ static uint64_t positions_add(grb_list *list, const uint32_t *freqs,
     list->term_total += total;
     for (uint64_t left = total; left;) {
         uint32_t part =
-            (uint32_t)GRB_MIN(left, GRB_PLACES_CHUNK - list->place_count);
+            (uint32_t)GRB_MIN(left, GRB_NUMBERS_CHUNK - list->place_count);
         memcpy(list->places + list->place_count, gaps, part * sizeof *gaps);
         list->place_count += part;
         gaps += part;
         left -= part;
-        if (list->place_count == GRB_PLACES_CHUNK) places_flush(list);
+        if (list->place_count == GRB_NUMBERS_CHUNK) places_flush(list);
     }
     return total;
 }

@@ -10,7 +10,7 @@
  * Threads: one a cursor.
  */
 #include "segment/file.h"
-#include "segment/places.h"
+#include "segment/numbers.h"
 
 /* A loaded group of blocks. */
 typedef struct group {
@@ -41,7 +41,7 @@ typedef struct cursor {
     grb_block_decoded decoded, seen; /* seen: for shallow */
     const uint8_t *freqs_end;
     /* positions of the current block */
-    grb_places numbers;
+    grb_numbers numbers;
     uint64_t place;   /* number of the first position */
     uint32_t place_i; /* of this posting */
     uint32_t *places, places_room;
@@ -333,7 +333,7 @@ static grebe_status places_find(cursor *p, grebe_error *err) {
         from = p->form == GRB_FORM_INLINE ? p->here.blocks : p->freqs_end;
         to = p->here.blocks + p->here.blocks_size;
     }
-    grb_places_open(&p->numbers, from, to, p->freqs, p->in.count);
+    grb_numbers_open(&p->numbers, from, to, p->freqs, p->in.count);
     p->place = p->place_i = 0;
     p->positions_known = true;
 done:
@@ -342,7 +342,7 @@ done:
 
 static grebe_status places_room(cursor *p, uint64_t count, grebe_error *err) {
     if (count <= p->places_room) return GREBE_OK;
-    if (count > UINT32_MAX / 2 || !grb_places_room(&p->numbers, count))
+    if (count > UINT32_MAX / 2 || !grb_numbers_room(&p->numbers, count))
         return list_corrupt(p, err, "positions are cut off");
     uint32_t room = GRB_MAX(64u, (uint32_t)(count + count / 2));
     uint32_t *places =
@@ -363,7 +363,7 @@ static grebe_status place_seek(cursor *p, uint32_t i, grebe_error *err) {
                          p->in.count);
     if (!p->positions_known) GRB_TRY(places_find(p, err));
     if (i < p->place_i) p->place_i = p->place = 0;
-    p->place += grb_places_sum(freqs, p->place_i, i);
+    p->place += grb_numbers_sum(freqs, p->place_i, i);
     p->place_i = i;
 done:
     return status;
@@ -381,7 +381,7 @@ static grebe_status cursor_positions(grb_postings *base, uint32_t i,
     GRB_TRY(place_seek(p, i, err));
     uint32_t n = p->freqs[i];
     GRB_TRY(places_room(p, n, err));
-    bool sane = grb_places_get(&p->numbers, p->place, n, p->places);
+    bool sane = grb_numbers_get(&p->numbers, p->place, n, p->places);
     for (uint32_t k = 0; sane && k < n; k++) {
         position += p->places[k];
         sane = position >> 31 == 0;
@@ -417,11 +417,11 @@ static grebe_status cursor_gaps(grb_postings *base, uint32_t from, uint32_t to,
     if (to > p->in.count)
         return grb_error(err, GREBE_INTERNAL, "posting %u of %u", to,
                          p->in.count);
-    uint64_t total = grb_places_sum(p->freqs, from, to);
+    uint64_t total = grb_numbers_sum(p->freqs, from, to);
     GRB_TRY(places_room(p, total, err));
-    if (!grb_places_get(&p->numbers, p->place, (uint32_t)total, p->places) ||
+    if (!grb_numbers_get(&p->numbers, p->place, (uint32_t)total, p->places) ||
         !gaps_sane(p->places, p->freqs + from, to - from) ||
-        (to == p->in.count && !grb_places_done(&p->numbers)))
+        (to == p->in.count && !grb_numbers_done(&p->numbers)))
         return list_corrupt(p, err, "positions of a block");
     *out = p->places;
     *count = (uint32_t)total;

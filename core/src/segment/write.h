@@ -4,7 +4,7 @@
 
 #include "segment/block.h"
 #include "segment/format.h"
-#include "segment/places.h"
+#include "segment/numbers.h"
 #include "segment/segfile.h"
 
 /* ---- the file being written (out.c) ---- */
@@ -58,7 +58,7 @@ typedef struct grb_list {
     uint32_t df, count;     /* postings in all; in the open block */
     uint32_t base;          /* last document of the block before */
     uint32_t docs[GRB_BLOCK], freqs[GRB_BLOCK];
-    uint32_t places[GRB_PLACES_CHUNK], place_count; /* of the open chunk */
+    uint32_t places[GRB_NUMBERS_CHUNK], place_count; /* of the open chunk */
     uint64_t term_total;
     /* the open group */
     uint32_t block_count, last[GRB_GROUP_BLOCKS];
