@@ -241,6 +241,7 @@ int grb_lua_hits_at(lua_State *L);
 int grb_lua_hits_keys(lua_State *L);
 int grb_lua_hits_scores(lua_State *L);
 int grb_lua_hits_facets(lua_State *L);
+int grb_lua_hits_plan(lua_State *L);
 int grb_lua_hit_index(lua_State *L);
 int grb_lua_hit_pairs(lua_State *L);
 int grb_lua_hit_text(lua_State *L);

@@ -71,6 +71,9 @@ GRB_GATHER(grebe_name_visit, grb_lua_visit_line, grb_lua_push_line)
 %ignore grebe_hits_facet_size;
 %ignore grebe_hits_facet;
 %ignore grebe_hits_facet_missing;
+%ignore grebe_hits_plan_size;
+%ignore grebe_hits_plan;
+%ignore grebe_hits_plan_operator;
 %ignore grebe_container_close;
 
 %{
@@ -102,6 +105,7 @@ static const luaL_Reg calls_by_hand[] = {
     {"hits_keys", grb_lua_hits_keys},
     {"hits_scores", grb_lua_hits_scores},
     {"hits_facets", grb_lua_hits_facets},
+    {"hits_plan", grb_lua_hits_plan},
     {"hits_each", grb_lua_hits_each},
     {"hits_tables", grb_lua_hits_tables},
     {"hit_pairs", grb_lua_hit_pairs},

@@ -212,6 +212,63 @@ int grb_lua_hits_facets(lua_State *L) {
     return 2;
 }
 
+static void count_set(lua_State *L, const char *name, uint64_t count) {
+    lua_pushinteger(L, (lua_Integer)count);
+    lua_setfield(L, -2, name);
+}
+
+static void text_set(lua_State *L, const char *name, const char *text) {
+    lua_pushstring(L, text);
+    lua_setfield(L, -2, name);
+}
+
+static void operator_push(lua_State *L, const grebe_plan_operator *o) {
+    lua_createtable(L, 0, 5);
+    text_set(L, "role", o->role);
+    text_set(L, "kind", o->kind);
+    text_set(L, "field", o->field);
+    text_set(L, "kept", o->kept);
+    count_set(L, "docs", o->docs);
+}
+
+static void step_push(lua_State *L, const grebe_plan_step *s) {
+    lua_createtable(L, 0, 13);
+    text_set(L, "pass", s->pass);
+    text_set(L, "pass_reason", s->pass_reason);
+    text_set(L, "method", s->method);
+    text_set(L, "reason", s->reason);
+    count_set(L, "segment", s->segment);
+    count_set(L, "docs", s->docs);
+    count_set(L, "windows", s->windows);
+    count_set(L, "blocks", s->blocks);
+    count_set(L, "matched", s->matched);
+    count_set(L, "scored", s->scored);
+    count_set(L, "positions", s->positions);
+    count_set(L, "work", s->work);
+}
+
+/* hits_plan(hits): an array of tables, one a pass and segment */
+int grb_lua_hits_plan(lua_State *L) {
+    const grebe_hits *hits = grb_lua_pointer(L, 1, GRB_LUA_HITS);
+    uint64_t count = grebe_hits_plan_size(hits);
+    lua_createtable(L, (int)count, 0);
+    for (uint64_t i = 0; i < count; i++) {
+        grebe_plan_step step;
+        grebe_plan_operator o;
+        if (grebe_hits_plan(hits, i, &step, NULL)) break;
+        step_push(L, &step);
+        lua_createtable(L, (int)step.operator_count, 0);
+        for (uint64_t j = 0; j < step.operator_count; j++) {
+            if (grebe_hits_plan_operator(hits, i, j, &o, NULL)) break;
+            operator_push(L, &o);
+            lua_rawseti(L, -2, (lua_Integer)j + 1);
+        }
+        lua_setfield(L, -2, "operators");
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    return 1;
+}
+
 /* Pushes an array of the passages of one request. */
 static void passage_push(lua_State *L, int at, uint64_t place,
                          size_t request) {

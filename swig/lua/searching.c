@@ -33,6 +33,7 @@ enum {
     ARG_CANCEL,
     ARG_OP,
     ARG_LOAD,
+    ARG_PLAN,
     ARG_PAGE, /* facets, highlights, load: kept by the hits; or nil */
     ARG_TOP = ARG_PAGE
 };
@@ -40,7 +41,7 @@ enum {
 static const char *const option_names[] = {
     "fields", "where",  "sort",      "limit", "offset",  "after",
     "since",  "facets", "highlight", "total", "timeout", "partial",
-    "cancel", "op",     "load",      NULL};
+    "cancel", "op",     "load",      "plan",  NULL};
 
 typedef struct searching {
     grb_lua_handle *target; /* index or searcher */
@@ -132,6 +133,7 @@ static void paging_read(lua_State *L, searching *self) {
         request->offset = grb_lua_count(L, ARG_OFFSET, "offset", 0, INT64_MAX);
     request->after = grb_lua_name(L, ARG_AFTER, "after");
     request->partial = grb_lua_flag(L, ARG_PARTIAL, "partial", 0);
+    request->plan = grb_lua_flag(L, ARG_PLAN, "plan", 0);
     if (!lua_isnil(L, ARG_CANCEL))
         request->cancel = grb_lua_pointer(L, ARG_CANCEL, GRB_LUA_CANCEL);
 }

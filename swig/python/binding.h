@@ -210,6 +210,7 @@ PyObject *grb_py_hits_score(PyObject *module, PyObject *const *args,
 PyObject *grb_py_hits_document(PyObject *module, PyObject *const *args,
                                Py_ssize_t count);
 PyObject *grb_py_hits_facets(PyObject *module, PyObject *hits);
+PyObject *grb_py_hits_plan(PyObject *module, PyObject *hits);
 PyObject *grb_py_hits_passages(PyObject *module, PyObject *const *args,
                                Py_ssize_t count);
 

@@ -77,6 +77,9 @@ GRB_GATHER(grebe_name_visit, grb_py_visit_line)
 %ignore grebe_hits_facet_size;
 %ignore grebe_hits_facet;
 %ignore grebe_hits_facet_missing;
+%ignore grebe_hits_plan_size;
+%ignore grebe_hits_plan;
+%ignore grebe_hits_plan_operator;
 
 %{
 #define FAST(name, function)                                                  \
@@ -104,6 +107,7 @@ static PyMethodDef calls_by_hand[] = {
     FAST("hits_score", grb_py_hits_score),
     FAST("hits_document", grb_py_hits_document),
     ONE("hits_facets", grb_py_hits_facets),
+    ONE("hits_plan", grb_py_hits_plan),
     FAST("hits_passages", grb_py_hits_passages),
     {NULL, NULL, 0, NULL},
 };

@@ -254,6 +254,57 @@ PyObject *grb_py_hits_facets(PyObject *module, PyObject *object) {
     return list;
 }
 
+static PyObject *operators_of(const grebe_hits *hits, uint64_t step,
+                              uint64_t count) {
+    PyObject *list = PyList_New(0);
+    for (uint64_t i = 0; list && i < count; i++) {
+        grebe_plan_operator o;
+        grebe_error err;
+        PyObject *row = NULL;
+        if (grebe_hits_plan_operator(hits, step, i, &o, &err))
+            grb_py_raise(&err);
+        else
+            row = Py_BuildValue("{sssssssssK}", "role", o.role, "kind", o.kind,
+                                "field", o.field, "kept", o.kept, "docs",
+                                (unsigned long long)o.docs);
+        if (!row || PyList_Append(list, row)) Py_CLEAR(list);
+        Py_XDECREF(row);
+    }
+    return list;
+}
+
+static PyObject *step_of(const grebe_hits *hits, uint64_t i) {
+    grebe_plan_step s;
+    grebe_error err;
+    if (grebe_hits_plan(hits, i, &s, &err)) {
+        grb_py_raise(&err);
+        return NULL;
+    }
+    PyObject *operators = operators_of(hits, i, s.operator_count);
+    if (!operators) return NULL;
+#define COUNT(name) #name, (unsigned long long)s.name
+    return Py_BuildValue(
+        "{sssssssssKsKsKsKsKsKsKsKsN}", "pass", s.pass, "pass_reason",
+        s.pass_reason, "method", s.method, "reason", s.reason, COUNT(segment),
+        COUNT(docs), COUNT(windows), COUNT(blocks), COUNT(matched),
+        COUNT(scored), COUNT(positions), COUNT(work), "operators", operators);
+#undef COUNT
+}
+
+/* hits_plan(hits): a list of dicts, one a pass and segment */
+PyObject *grb_py_hits_plan(PyObject *module, PyObject *object) {
+    grb_py_handle *hits = grb_py_handle_of(object, GRB_PY_HITS);
+    if (!hits) return NULL;
+    uint64_t count = grebe_hits_plan_size(hits->pointer);
+    PyObject *list = PyList_New(0);
+    for (uint64_t i = 0; list && i < count; i++) {
+        PyObject *row = step_of(hits->pointer, i);
+        if (!row || PyList_Append(list, row)) Py_CLEAR(list);
+        Py_XDECREF(row);
+    }
+    return list;
+}
+
 static PyObject *passages_of(const grebe_hits *hits, uint64_t i,
                              size_t request) {
     uint32_t count = grebe_hits_passage_count(hits, i, request);

@@ -36,6 +36,7 @@ enum {
     ARG_CANCEL,
     ARG_OP,
     ARG_LOAD,
+    ARG_PLAN,
     ARG_COUNT
 };
 
@@ -261,7 +262,8 @@ static int paging_read(searching *self, PyObject *const *args) {
         request->cancel = grb_py_pointer(cancel, GRB_PY_CANCEL);
         if (!request->cancel) return -1;
     }
-    return request->partial < 0 ? -1 : 0;
+    request->plan = PyObject_IsTrue(args[ARG_PLAN]);
+    return request->partial < 0 || request->plan < 0 ? -1 : 0;
 }
 
 /* load: names of the stored fields that hits are to have. */

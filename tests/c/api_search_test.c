@@ -482,6 +482,58 @@ static void get_explain_and_scan_see_the_newest(void **state) {
     world_close(&w);
 }
 
+static void a_plan_has_a_step_for_each_pass_and_segment(void **state) {
+    world w;
+    grebe_plan_step step;
+    grebe_plan_operator o;
+    grebe_error err;
+    grebe_hits *hits;
+    uint64_t docs = 0, matched = 0;
+    world_open(&w);
+    grebe_query *q = match("fox"), *filter = match("jumps");
+    const grebe_query *filters[] = {filter};
+    grebe_search_request r = {.query = q,
+                              .limit = 5,
+                              .filters = filters,
+                              .filter_count = 1,
+                              .plan = 1};
+    assert_int_equal(search(&w, &r, &hits, &err), GREBE_OK);
+    assert_true(grebe_hits_plan_size(hits) >= 2);
+    for (uint64_t i = 0; i < grebe_hits_plan_size(hits); i++) {
+        assert_int_equal(grebe_hits_plan(hits, i, &step, &err), GREBE_OK);
+        assert_string_equal(step.pass, "all");
+        assert_int_equal(step.segment, i);
+        assert_true(step.reason[0] && step.pass_reason[0]);
+        docs += step.docs;
+        matched += step.matched;
+        assert_int_equal(step.matched, step.scored);
+        if (strcmp(step.method, "none") == 0) continue;
+        assert_int_equal(step.operator_count, 2);
+        for (uint64_t j = 0; j < 2; j++) {
+            assert_int_equal(grebe_hits_plan_operator(hits, i, j, &o, &err),
+                             GREBE_OK);
+            assert_string_equal(o.kind, "term");
+            assert_string_equal(o.field, "body");
+            assert_string_equal(o.kept, o.role[0] == 'f' ? "not worth it" : "");
+        }
+    }
+    assert_int_equal(docs, 65);
+    assert_int_equal(matched, grebe_hits_total(hits));
+    assert_int_equal(grebe_hits_plan(hits, 99, &step, &err), GREBE_ARGUMENT);
+    assert_int_equal(grebe_hits_plan_operator(hits, 0, 9, &o, &err),
+                     GREBE_ARGUMENT);
+    assert_int_equal(grebe_hits_plan(hits, 0, NULL, &err), GREBE_ARGUMENT);
+    grebe_hits_release(hits);
+    r.plan = 0;
+    assert_int_equal(search(&w, &r, &hits, &err), GREBE_OK);
+    assert_int_equal(grebe_hits_plan_size(hits), 0);
+    assert_int_equal(grebe_hits_plan_size(NULL), 0);
+    grebe_hits_release(hits);
+    grebe_query_release(q);
+    grebe_query_release(filter);
+    world_close(&w);
+}
+
 /* Fails allocation n of a search, for every n, until one passes. */
 static void failing_allocations_leave_nothing_behind(void **state) {
     static const char *sorts[] = {NULL, "tag, year", "year desc"};
@@ -509,7 +561,8 @@ static void failing_allocations_leave_nothing_behind(void **state) {
                                   .facets = facets,
                                   .facet_count = 2,
                                   .highlights = &highlight,
-                                  .highlight_count = 1};
+                                  .highlight_count = 1,
+                                  .plan = 1};
         grebe_status status = GREBE_MEMORY;
         grebe_hits *hits;
         int n = 0;
@@ -546,6 +599,7 @@ int main(void) {
         cmocka_unit_test(facets_and_filters_look_at_all_matches),
         cmocka_unit_test(hits_outlive_index_and_searcher),
         cmocka_unit_test(get_explain_and_scan_see_the_newest),
+        cmocka_unit_test(a_plan_has_a_step_for_each_pass_and_segment),
         cmocka_unit_test(failing_allocations_leave_nothing_behind)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

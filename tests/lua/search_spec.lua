@@ -67,6 +67,42 @@ describe("hits", function()
     assert.equal("integer", math.type(ix:stats().docs))
   end)
 
+  it("say how they were found, if asked to", function()
+    local ix <close> = opened()
+    assert.same({}, ix:search("sea").plan)
+    local options = { where = "year:1904", plan = true }
+    local plan = ix:search("title:sea", options).plan
+    assert.equal(1, #plan)
+    local step = plan[1]
+    assert.equal("all", step.pass)
+    assert.equal("exhaustive", step.method)
+    assert.equal(0, step.segment)
+    assert.equal(3, step.docs)
+    assert.equal(1, step.matched)
+    local counts = { "windows", "blocks", "scored", "positions", "work" }
+    for _, name in ipairs(counts) do
+      assert.equal("integer", math.type(step[name]))
+    end
+    local roles = {}
+    for _, o in ipairs(step.operators) do roles[o.role] = o.kind .. o.kept end
+    assert.same({ query = "term", filter = "rangenot worth it" }, roles)
+    local total = ix:search("title:sea", { limit = 0, plan = true }).plan
+    assert.equal("df", total[1].method)
+    assert.equal(2, total[1].matched)
+    assert.has_error(function() ix:search("sea", { plan = 5 }) end)
+  end)
+
+  it("take the room for what is kept of filters", function()
+    local fields = { id = grebe.key(), n = grebe.int() }
+    local ix <close> = grebe.open(":memory:", fields, { filter_cache = 65536 })
+    assert.equal(0, ix:stats().filter_bytes)
+    local none <close> = grebe.open(":memory:", fields, { filter_cache = 0 })
+    assert.equal(0, none:stats().filter_hits)
+    local ok, err = pcall(grebe.open, ":memory:", fields, { filter_cache = 5 })
+    assert.is_false(ok)
+    assert.truthy(tostring(err):find("65536 to 1099511627776", 1, true))
+  end)
+
   it("have facets in order, by value and with missing", function()
     local ix <close> = opened()
     ix:add { id = "4" }

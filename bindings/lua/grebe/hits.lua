@@ -23,6 +23,11 @@ properties.scores = core.hits_scores
 --- For `after` of the next page; nil at the end.
 properties.cursor = core.hits_cursor
 properties.closed = core.closed
+--- What the search chose and did; empty unless `plan = true` was given. A table
+-- for each pass and segment: pass, pass_reason, method, reason, segment (from
+-- 0), docs, windows, blocks, matched, scored, positions, work, and operators
+-- of role, kind, field, docs, kept.
+properties.plan = core.hits_plan
 
 --- Seconds that the search took.
 function properties.took(hits) return core.hits_took_ns(hits) / 1e9 end

@@ -26,7 +26,7 @@ local metatable, index, properties = core.kind "index"
 --- search(query, options) or search(options): a page of hits. The query is a
 -- text, which never raises, a query of grebe.q, or nil for all. Options:
 -- fields where sort limit offset after since facets highlight total timeout
--- partial cancel op load. `limit = "all"` (or math.huge) is all.
+-- partial cancel op load plan. `limit = "all"` (or math.huge) is all.
 index.search = core.search
 --- count(query, where): how many match.
 index.count = count

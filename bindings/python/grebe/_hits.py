@@ -196,6 +196,20 @@ class Hits(core.handle):
             result[field] = counts
         return result
 
+    plan = property(
+        core.hits_plan,
+        doc="""What the search chose and did; [] unless `plan=True` was given.
+
+        A dict for each pass and segment: pass ("all", "places", "total", "facets"),
+        pass_reason, method ("block-max term", "maxscore", "block-max and", "bounds",
+        "exhaustive", "bitmaps", "list", "term list", "list through filters", "df",
+        "kept count", "none", "skipped"), reason, and numbers: segment, docs, windows
+        evaluated, blocks decoded, matched, scored, positions read, work. operators:
+        dicts of role, kind, field, docs and kept ("hit", "built", "first use",
+        "not worth it", "off"; "" for what is no filter).
+        """,
+    )
+
     def to_dicts(self):
         """The stored fields of every hit, a list of dicts (for pandas, polars)."""
         read = core.hits_document

@@ -33,6 +33,7 @@ class _Readable:
         cancel=None,
         op="or",
         load=None,
+        plan=False,
     ):
         """Runs a search and returns a page of Hits.
 
@@ -54,6 +55,7 @@ class _Readable:
         cancel: a Cancel that another thread may set (CancelledError).
         op: "or" or "and" between the words of a text.
         load: names of the stored fields that hits are to have; all by default.
+        plan: whether hits say how they were found (`hits.plan`).
 
         SchemaError names an unknown field, a sort or facet without a column, a
         value of another kind. ValueError, TypeError for arguments, LimitError
@@ -79,6 +81,7 @@ class _Readable:
             cancel,
             op,
             None if load is None else (load,) if isinstance(load, str) else tuple(load),
+            plan,
         )
 
     def count(self, query=None, where=None):

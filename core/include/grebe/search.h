@@ -72,6 +72,7 @@ typedef struct grebe_search_request {
     int partial;          /* a passed deadline gives what was found */
     uint64_t work_max;    /* postings and terms looked at; 0: no bound */
     grebe_cancel *cancel; /* may be NULL */
+    int plan; /* nonzero: hits say how they were found, grebe_hits_plan_size */
 } grebe_search_request;
 
 /* A searcher on the last commit; `since` waits for nothing: CONFLICT if that
@@ -186,6 +187,56 @@ GREBE_API uint64_t grebe_hits_facet_missing(const grebe_hits *hits,
 /* Cursor of the next page, a printable string borrowed from the hits; NULL at
  * the end. */
 GREBE_API const char *grebe_hits_cursor(const grebe_hits *hits);
+
+/* What one pass of a search did in one segment. Names may be added; texts in
+ * words may change. All of it is borrowed from the hits.
+ * pass: "all" (every match is looked at), "places" (only those that may enter
+ * the page), "total", "facets" (these and the total).
+ * method: "block-max term", "maxscore" (clauses of which any may match),
+ * "block-max and", "bounds" (other queries): what cannot enter the page is
+ * passed over; "exhaustive": all matches are scored; "bitmaps": documents
+ * without scores; "list", "term list", "list through filters": rare queries,
+ * document by document; "df", "kept count": a number that was known; "none":
+ * nothing matches here; "skipped": the search had ended. */
+typedef struct grebe_plan_step {
+    const char *pass;
+    const char *pass_reason; /* why there is this pass */
+    const char *method;
+    const char *reason;      /* why this method, with the costs compared */
+    uint64_t segment;        /* its place, from 0 */
+    uint64_t docs;           /* it has, dead ones too */
+    uint64_t windows;        /* of 4,096 documents that were evaluated */
+    uint64_t blocks;         /* of postings that were decoded */
+    uint64_t matched;        /* live documents that were handed on */
+    uint64_t scored;         /* of these, with a score */
+    uint64_t positions;      /* lists of positions that were read */
+    uint64_t work;           /* as `work_max` counts it */
+    uint64_t operator_count; /* see grebe_hits_plan_operator */
+} grebe_plan_step;
+
+/* The query and its filters in a segment, in the order in which they are
+ * asked; then filters inside of them.
+ * role: "query", "filter". kind: "term", "phrase", "terms" (a prefix, or a
+ * range of words), "range", "exists", "key", "bool", "dismax", "constant",
+ * "all". kept, of filters: "hit" (its answer was kept), "built" (it is from
+ * now on), "first use", "not worth it" (as fast without), "off"; else "". */
+typedef struct grebe_plan_operator {
+    const char *role;
+    const char *kind;
+    const char *field; /* "" where there is none */
+    const char *kept;
+    uint64_t docs; /* about how many match; it decides the order */
+} grebe_plan_operator;
+
+/* How many steps there are, 0 unless `plan` was asked for; the i-th; an
+ * operator of it. ARGUMENT out of range. */
+GREBE_API uint64_t grebe_hits_plan_size(const grebe_hits *hits);
+GREBE_API grebe_status grebe_hits_plan(const grebe_hits *hits, uint64_t i,
+                                       grebe_plan_step *out, grebe_error *err);
+GREBE_API grebe_status grebe_hits_plan_operator(const grebe_hits *hits,
+                                                uint64_t i, uint64_t j,
+                                                grebe_plan_operator *out,
+                                                grebe_error *err);
 
 /* One more reference; returns its argument. */
 GREBE_API grebe_hits *grebe_hits_acquire(grebe_hits *hits);

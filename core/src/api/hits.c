@@ -121,6 +121,25 @@ uint64_t grebe_hits_facet_missing(const grebe_hits *hits, size_t facet) {
     return hits && facet < hits->facet_count ? hits->facets[facet].missing : 0;
 }
 
+uint64_t grebe_hits_plan_size(const grebe_hits *hits) {
+    return hits ? hits->plan_count : 0;
+}
+
+grebe_status grebe_hits_plan(const grebe_hits *hits, uint64_t i,
+                             grebe_plan_step *out, grebe_error *err) {
+    if (!hits || !out)
+        return grb_error(err, GREBE_ARGUMENT, "plan: NULL is not allowed");
+    return grb_hits_plan_read(hits, i, out, err);
+}
+
+grebe_status grebe_hits_plan_operator(const grebe_hits *hits, uint64_t i,
+                                      uint64_t j, grebe_plan_operator *out,
+                                      grebe_error *err) {
+    if (!hits || !out)
+        return grb_error(err, GREBE_ARGUMENT, "plan: NULL is not allowed");
+    return grb_hits_plan_operator_read(hits, i, j, out, err);
+}
+
 const char *grebe_hits_cursor(const grebe_hits *hits) {
     return hits && !grb_snapshot_foreign(hits->snapshot)
                ? grb_hits_cursor_read(hits)

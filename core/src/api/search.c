@@ -12,6 +12,7 @@
 #include "api/spare.h"
 #include "engine/engine.h"
 #include "result/result.h"
+#include "search/plan.h"
 
 #define SEARCH_MEMORY_MAX ((size_t)64 << 20)
 
@@ -31,8 +32,9 @@ typedef struct search_run {
     const grb_weight **filters;
     size_t filter_count;
     grb_collector collector;
-    bool collecting; /* the collector is to be freed */
-    bool partial;    /* the deadline has passed */
+    grb_plan plan_made; /* of the context, if one is asked for */
+    bool collecting;    /* the collector is to be freed */
+    bool partial;       /* the deadline has passed */
 } search_run;
 
 static bool query_is_all(const grebe_query *query) {
@@ -67,6 +69,10 @@ static grebe_status run_init(search_run *s, uint64_t begun, grebe_error *err) {
     c->schema = snapshot->schema;
     c->arena = &s->arena;
     c->filters = s->searcher->counters->filters;
+    if (r->plan) {
+        grb_plan_init(&s->plan_made);
+        c->plan = &s->plan_made;
+    }
     if (r->timeout_ns)
         c->budget.deadline_ns = r->timeout_ns > UINT64_MAX - begun
                                     ? UINT64_MAX
@@ -198,6 +204,11 @@ static grebe_status page_write(search_run *s, grebe_hits **out,
     grb_snapshot_acquire(s->searcher->snapshot);
     total_write(s, hits);
     status = facets_write(s, hits, err);
+    if (status == GREBE_OK && s->context.plan) {
+        grb_plan_end(&s->context);
+        status = grb_hits_plan_take(hits, s->context.plan, err);
+        s->context.plan = NULL; /* what follows is not of it */
+    }
     if (status == GREBE_OK)
         status = run_forgive(s, grb_highlight_page(hits, &s->context, s->main,
                                                    r->highlights,

@@ -57,6 +57,8 @@ struct grebe_hits {
     grb_arena arena;
     size_t facet_count;
     grb_facet_result *facets;
+    size_t plan_count;
+    struct grb_plan_page *plan; /* steps; in `arena` as their operators */
     size_t highlight_count;
     grb_passages *passages;   /* by hit, then by request */
     char *cursor;             /* room for its text */
@@ -77,6 +79,16 @@ void grb_hits_free(grebe_hits *hits);
 grebe_status grb_search(grebe_searcher *searcher,
                         const grebe_search_request *request, grebe_hits **out,
                         grebe_error *err);
+
+/* result/plan.c: copies the plan of the search into the hits. */
+struct grb_plan;
+grebe_status grb_hits_plan_take(grebe_hits *hits, const struct grb_plan *plan,
+                                grebe_error *err);
+grebe_status grb_hits_plan_read(const grebe_hits *hits, uint64_t i,
+                                grebe_plan_step *out, grebe_error *err);
+grebe_status grb_hits_plan_operator_read(const grebe_hits *hits, uint64_t i,
+                                         uint64_t j, grebe_plan_operator *out,
+                                         grebe_error *err);
 
 /* result/fetch.c */
 

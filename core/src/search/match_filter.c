@@ -11,6 +11,7 @@
  * Owns: nothing; the context holds the sets until the search ends.
  */
 #include "search/matcher.h"
+#include "search/plan.h"
 
 /* Filters that look at fewer documents than that are as fast without. */
 #define WORK_LEAST 1024u
@@ -19,7 +20,8 @@
 struct grb_filter_use {
     grb_filter_use *next;
     const grb_weight *weight;
-    grb_docset **sets; /* by leaf, held; NULL: it is not to be kept */
+    bool named;        /* there is a leaf where it is worth keeping */
+    grb_docset **sets; /* by leaf, held; NULL: it is used the first time */
     grb_filter_id id;
 };
 
@@ -90,8 +92,8 @@ static grebe_status sets_find(grb_search_context *c, grb_filter_use *use,
         grb_snapshot_leaf(c->snapshot, i, &leaf);
         worth = leaf_worth(c, use->weight, i, &leaf);
     }
-    if (!worth || !grb_weight_name(use->weight, c->arena, &use->id) ||
-        !grb_filter_cache_seen(c->filters, use->id.hash))
+    use->named = worth && grb_weight_name(use->weight, c->arena, &use->id);
+    if (!use->named || !grb_filter_cache_seen(c->filters, use->id.hash))
         return GREBE_OK;
     use->sets = grb_arena_zero(c->arena, count * sizeof(grb_docset *));
     if (!use->sets) return grb_error_memory(err, count * sizeof(void *));
@@ -104,7 +106,7 @@ static grebe_status sets_find(grb_search_context *c, grb_filter_use *use,
     return GREBE_OK;
 }
 
-/* The filter's use, made when it is first asked for; *out NULL: it is not to
+/* The filter's use, made when it is first asked for; *out NULL: it is never to
  * be kept. One term's postings are about as fast as what could be kept. */
 static grebe_status use_find(grb_search_context *c, const grb_weight *w,
                              grb_filter_use **out, grebe_error *err) {
@@ -123,7 +125,7 @@ static grebe_status use_find(grb_search_context *c, const grb_weight *w,
         grebe_status status = sets_find(c, use, err);
         if (status != GREBE_OK) return status;
     }
-    if (use->sets) *out = use;
+    if (use->named) *out = use;
     return GREBE_OK;
 }
 
@@ -132,7 +134,9 @@ double grb_filter_ready(grb_search_context *c, const grb_weight *w) {
     uint64_t matches = 0, docs = 0;
     grb_filter_use *use = NULL;
     bool term = w->kind == GRB_WEIGHT_TERM;
-    if (!term && (use_find(c, w, &use, NULL) != GREBE_OK || !use)) return -1;
+    if (!term &&
+        (use_find(c, w, &use, NULL) != GREBE_OK || !use || !use->sets))
+        return -1;
     for (uint32_t i = 0; i < count; i++) {
         grb_leaf leaf;
         grb_snapshot_leaf(c->snapshot, i, &leaf);
@@ -191,20 +195,28 @@ static grebe_status set_build(grb_leaf_run *run, const grb_filter_use *use,
     return GREBE_OK;
 }
 
-/* The kept set, held by the context, or NULL. A search whose work is bounded
- * does none for others. */
+/* The kept set, held by the context, or NULL; `state` says why. A search
+ * whose work is bounded does none for others. */
 static grebe_status set_find(grb_leaf_run *run, const grb_weight *w,
                              uint32_t depth, grb_docset **out,
-                             grebe_error *err) {
+                             const char **state, grebe_error *err) {
     grb_search_context *c = run->c;
     grb_filter_use *use = NULL;
     grebe_status status;
     *out = NULL;
+    *state =
+        !c->filters || (c->off & GRB_OFF_FILTERS) ? "off" : "not worth it";
     GRB_TRY(use_find(c, w, &use, err));
     if (!use || !leaf_worth(c, w, run->ord, &run->leaf)) goto done;
-    if (!use->sets[run->ord] && c->budget.work_max == 0)
+    *state = "first use";
+    if (!use->sets) goto done;
+    *state = "hit";
+    if (!use->sets[run->ord] && c->budget.work_max == 0) {
+        *state = "built";
         GRB_TRY(set_build(run, use, depth, &use->sets[run->ord], err));
+    }
     *out = use->sets[run->ord];
+    if (!*out) *state = "off";
 done:
     return status;
 }
@@ -244,20 +256,31 @@ const grb_docset *grb_match_filter_set(const grb_matcher *m) {
     return m->ops == &set_ops ? ((const set_matcher *)m)->set : NULL;
 }
 
+static grebe_status set_open(grb_leaf_run *run, const grb_weight *w,
+                             uint32_t depth, const grb_docset *set,
+                             grb_matcher **out, grebe_error *err) {
+    set_matcher *m;
+    *out = NULL;
+    if (set->count == 0) return GREBE_OK;
+    m = grb_matcher_alloc(run, w, depth, sizeof *m, &set_ops, set->count);
+    if (!m) return grb_error_memory(err, sizeof *m);
+    m->set = set;
+    *out = &m->m;
+    return GREBE_OK;
+}
+
 grebe_status grb_match_filter(grb_leaf_run *run, const grb_weight *w,
                               uint32_t depth, grb_matcher **out,
                               grebe_error *err) {
     grebe_status status;
     grb_docset *set = NULL;
-    set_matcher *m;
-    GRB_TRY(set_find(run, w, depth, &set, err));
-    if (!set) return grb_matcher_make(run, w, depth, out, err);
-    *out = NULL;
-    if (set->count == 0) goto done;
-    m = grb_matcher_alloc(run, w, depth, sizeof *m, &set_ops, set->count);
-    if (!m) return grb_error_memory(err, sizeof *m);
-    m->set = set;
-    *out = &m->m;
+    const char *state;
+    GRB_TRY(set_find(run, w, depth, &set, &state, err));
+    if (set)
+        GRB_TRY(set_open(run, w, depth, set, out, err));
+    else
+        GRB_TRY(grb_matcher_make(run, w, depth, out, err));
+    grb_plan_filter(run->c, w, state, *out ? (*out)->cost : 0);
 done:
     return status;
 }

@@ -95,9 +95,11 @@ static grebe_status term_read(phrase_matcher *p, phrase_term *t, uint32_t doc,
     t->doc = doc;
     t->count = 0;
     place = b->kind == GRB_BLOCK_END ? UINT32_MAX : block_place(b, doc);
-    if (place != UINT32_MAX)
+    if (place != UINT32_MAX) {
+        c->positions++;
         GRB_TRY(t->postings->ops->positions(t->postings, place, &t->positions,
                                             &t->count, err));
+    }
     status = grb_budget_spend(&c->budget, t->count + 1, err);
 done:
     return status;

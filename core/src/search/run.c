@@ -8,11 +8,14 @@
  * Threads: one search.
  * Owns: nothing.
  */
-#include "search/matcher.h"
+#include "search/match_bool.h"
+#include "search/plan.h"
 
 /* A query with kept filters is looked at document by document if at most one
  * in so many of the leaf's matches it. */
 #define SIEVE_SPARSE 64u
+
+#define PLAN_NONE "nothing in this segment matches"
 
 /* The matchers of one leaf, rarest first. */
 typedef struct crew {
@@ -206,6 +209,7 @@ static grebe_status leaf_windows(const crew *k, const grb_leaf_run *run,
             at = base;
             continue;
         }
+        run->c->windows++;
         GRB_TRY(window_run(k, run, base, bits, scored ? scores : NULL,
                            &out.count, err));
         out.base = base;
@@ -225,17 +229,34 @@ static bool leaf_counted(const grb_search_context *c, const grb_leaf *leaf) {
 
 /* ---- lists that pass kept filters ---- */
 
-/* A visitor in front of another: hands on what all filters have. */
-typedef struct sieve {
+/* A visitor in front of another: hands on what all filters have, and counts
+ * for a plan. */
+typedef struct front {
     grb_visitor visitor;
     grb_visitor *to;
-    const crew *crew;
-} sieve;
+    grb_search_context *context;
+    const crew *crew; /* whose filters lists have to pass; NULL: none */
+} front;
 
-static void sieve_follow(sieve *s) {
-    s->visitor.stop = s->to->stop;
-    s->visitor.prune = s->to->prune;
-    s->visitor.floor = s->to->floor;
+static void front_follow(front *f) {
+    f->visitor.stop = f->to->stop;
+    f->visitor.prune = f->to->prune;
+    f->visitor.floor = f->to->floor;
+}
+
+static grebe_status front_window(void *context, const grb_match_window *w,
+                                 grebe_error *err) {
+    front *f = context;
+    grb_plan_matched(f->context, w->count, w->scores != NULL);
+    grebe_status status = f->to->window(f->to->context, w, err);
+    front_follow(f);
+    return status;
+}
+
+static grebe_status front_skips(void *context, uint32_t base, bool *skips,
+                                grebe_error *err) {
+    front *f = context;
+    return f->to->skips(f->to->context, base, skips, err);
 }
 
 static bool crew_has(const crew *k, uint32_t doc) {
@@ -246,22 +267,24 @@ static bool crew_has(const crew *k, uint32_t doc) {
     return true;
 }
 
-static grebe_status sieve_list(void *context, const grb_match_list *l,
+static grebe_status front_list(void *context, const grb_match_list *l,
                                grebe_error *err) {
-    sieve *s = context;
+    front *f = context;
     uint32_t docs[GRB_BLOCK], n = 0;
     float scores[GRB_BLOCK];
-    grebe_status status = GREBE_OK;
-    for (uint32_t i = 0; i < l->count; i++) {
-        if (!crew_has(s->crew, l->docs[i])) continue;
-        if (l->scores) scores[n] = l->scores[i];
-        docs[n++] = l->docs[i];
+    grb_match_list out = *l;
+    if (f->crew) {
+        for (uint32_t i = 0; i < l->count; i++) {
+            if (!crew_has(f->crew, l->docs[i])) continue;
+            if (l->scores) scores[n] = l->scores[i];
+            docs[n++] = l->docs[i];
+        }
+        out = (grb_match_list){docs, l->scores ? scores : NULL, n};
     }
-    if (n) {
-        grb_match_list out = {docs, l->scores ? scores : NULL, n};
-        status = s->to->list(s->to->context, &out, err);
-        sieve_follow(s);
-    }
+    if (out.count == 0) return GREBE_OK;
+    grb_plan_matched(f->context, out.count, out.scores != NULL);
+    grebe_status status = f->to->list(f->to->context, &out, err);
+    front_follow(f);
     return status;
 }
 
@@ -283,17 +306,78 @@ static bool leaf_lists(const crew *k, const grb_leaf_run *run, bool scored,
                       m->cost <= LIST_DEAD_MAX);
 }
 
+/* ---- what was chosen ---- */
+
+static const char *windows_method(const crew *k, bool scored,
+                                  const grb_visitor *visitor) {
+    if (!scored) return "bitmaps";
+    if (!visitor->prune || k->main == UINT32_MAX) return "exhaustive";
+    const grb_matcher *m = k->items[k->main];
+    if (grb_match_term_is(m)) return "block-max term";
+    if (!grb_match_bool_is(m)) return "bounds";
+    return ((const bool_matcher *)m)->required_count ? "block-max and"
+                                                     : "maxscore";
+}
+
+static void plan_lists(const crew *k, grb_search_context *c, uint32_t max_doc,
+                       const grb_visitor *visitor) {
+    const grb_matcher *m = k->items[k->main];
+    unsigned long long cost = m->cost;
+    if (k->count > 1)
+        grb_plan_method(c, "list through filters",
+                        "the query matches %llu of %u documents, at most 1 in "
+                        "%u, and all filters are kept",
+                        cost, max_doc, SIEVE_SPARSE);
+    else if (!grb_match_term_is(m))
+        grb_plan_method(c, "list",
+                        "the rarest clause matches %llu of %u documents, at "
+                        "most 1 in 12",
+                        cost, max_doc);
+    else
+        grb_plan_method(c, visitor->prune ? "block-max term" : "term list",
+                        "one term with %llu of %u documents: its blocks go to "
+                        "the page as they are",
+                        cost, max_doc);
+}
+
+/* Writes down what leaf_run is about to do. */
+static void plan_leaf(const crew *k, const grb_leaf_run *run, bool scored,
+                      const grb_visitor *visitor, bool lists) {
+    grb_search_context *c = run->c;
+    uint32_t max_doc = run->leaf.bounds.max_doc;
+    for (uint32_t i = k->count; i-- > 0;)
+        grb_plan_front(c, k->items[i]->weight,
+                       i == k->main ? "query" : "filter", k->items[i]->cost);
+    if (lists)
+        plan_lists(k, c, max_doc, visitor);
+    else if (k->count == 0)
+        grb_plan_method(c, "exhaustive", "every document matches");
+    else
+        grb_plan_method(
+            c, windows_method(k, scored, visitor),
+            "by windows: about %llu of %u documents match what is asked first",
+            (unsigned long long)k->items[0]->cost, max_doc);
+}
+
 static grebe_status leaf_run(const crew *k, const grb_leaf_run *run,
                              bool scored, grb_visitor *visitor,
                              grebe_error *err) {
-    if (!leaf_lists(k, run, scored, visitor))
-        return leaf_windows(k, run, scored, visitor, err);
-    grb_matcher *m = k->items[k->main];
-    sieve s = {{.context = &s, .list = sieve_list}, visitor, k};
-    if (k->count > 1) {
-        sieve_follow(&s);
-        visitor = &s.visitor;
+    bool lists = leaf_lists(k, run, scored, visitor);
+    bool sieves = lists && k->count > 1;
+    front f = {{.context = &f,
+                .window = front_window,
+                .list = front_list,
+                .skips = visitor->skips ? front_skips : NULL},
+               visitor,
+               run->c,
+               sieves ? k : NULL};
+    if (run->c->plan) plan_leaf(k, run, scored, visitor, lists);
+    if (run->c->plan || sieves) {
+        front_follow(&f);
+        visitor = &f.visitor;
     }
+    if (!lists) return leaf_windows(k, run, scored, visitor, err);
+    grb_matcher *m = k->items[k->main];
     if (grb_match_term_is(m)) return grb_match_term_lists(m, visitor, err);
     return grb_match_lists(m, scored, visitor, err);
 }
@@ -306,12 +390,16 @@ grebe_status grb_search_run(grb_search_context *c, const grb_weight *main,
     uint32_t count = grb_snapshot_leaf_count(c->snapshot);
     crew k = {NULL, 0, UINT32_MAX};
     GRB_TRY(crew_make(c, &k, filter_count, err));
-    for (uint32_t i = 0; i < count && !visitor->stop; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         grb_leaf_run *run = NULL;
         bool none;
+        if (visitor->stop && !c->plan) break;
         GRB_TRY(grb_leaf_run_make(c, i, &run, err));
         if (run->leaf.bounds.max_doc == 0) continue;
+        grb_plan_leaf(c, i, &run->leaf);
+        if (visitor->stop) continue;
         GRB_TRY(crew_open(&k, run, main, filters, filter_count, &none, err));
+        if (none) grb_plan_method(c, "none", PLAN_NONE);
         if (none) continue;
         if (visitor->leaf)
             GRB_TRY(visitor->leaf(visitor->context, i, &run->leaf, err));
@@ -429,12 +517,31 @@ static grebe_status counter_list(void *context, const grb_match_list *l,
     return GREBE_OK;
 }
 
-static grebe_status union_add(counter *n, grb_matcher *m, grebe_error *err) {
+static grebe_status union_add(counter *n, const crew *k,
+                              const grb_leaf_run *run, grebe_error *err) {
     uint64_t most = n->most - n->total, some;
+    grb_matcher *m = k->items[0];
+    grb_plan_front(run->c, m->weight, "query", m->cost);
+    grb_plan_method(run->c, "union bits", "terms of which any may match");
     grebe_status status = grb_match_union_count(m, most, &some, err);
+    grb_plan_matched(run->c, some, false);
     n->total += some;
     n->visitor.stop = n->total > n->most;
     return status;
+}
+
+/* Adds the number of matches if it is that of one kept filter. */
+static bool set_counted(const crew *k, const grb_leaf_run *run,
+                        uint64_t *total) {
+    const grb_docset *set =
+        k->count == 1 ? grb_match_filter_set(k->items[0]) : NULL;
+    if (!set || !leaf_counted(run->c, &run->leaf)) return false;
+    *total += set->count;
+    grb_plan_matched(run->c, set->count, false);
+    grb_plan_front(run->c, k->items[0]->weight, "filter", set->count);
+    grb_plan_method(run->c, "kept count",
+                    "one filter that is kept, and nothing is dead");
+    return true;
 }
 
 grebe_status grb_search_count(grb_search_context *c, const grb_weight *main,
@@ -455,17 +562,21 @@ grebe_status grb_search_count(grb_search_context *c, const grb_weight *main,
         grb_leaf leaf;
         if (n.visitor.stop) break;
         grb_snapshot_leaf(c->snapshot, i, &leaf);
+        if (leaf.bounds.max_doc == 0) continue;
+        grb_plan_leaf(c, i, &leaf);
         if (known && leaf_counted(c, &leaf)) {
             n.total += main->as.term.leaves[i].df;
+            grb_plan_matched(c, main->as.term.leaves[i].df, false);
+            grb_plan_method(c, "df", "one term, and nothing is dead");
             continue;
         }
-        if (leaf.bounds.max_doc == 0) continue;
         GRB_TRY(grb_leaf_run_make(c, i, &run, err));
         GRB_TRY(crew_open(&k, run, main, filters, filter_count, &none, err));
-        if (none) continue;
-        if (counts && filter_count == 0 && grb_match_union_is(k.items[0]))
-            GRB_TRY(union_add(&n, k.items[0], err));
-        else
+        if (none)
+            grb_plan_method(c, "none", PLAN_NONE);
+        else if (counts && filter_count == 0 && grb_match_union_is(k.items[0]))
+            GRB_TRY(union_add(&n, &k, run, err));
+        else if (!set_counted(&k, run, &n.total))
             GRB_TRY(leaf_run(&k, run, false, &n.visitor, err));
     }
 done:

@@ -67,13 +67,15 @@ typedef struct grb_search_context {
     const grebe_schema *schema; /* the snapshot's */
     grb_arena *arena;
     grb_budget budget;
-    uint64_t blocks_decoded;          /* filled while searching */
+    uint64_t blocks_decoded;          /* filled while searching, as windows */
+    uint64_t windows, positions;      /* evaluated; lists read */
     const grb_bm25 *bm25;             /* NULL: grb_bm25_default */
     const grb_statistics *statistics; /* NULL: the snapshot's own */
     struct grb_scratch *scratch;      /* search's own */
     uint32_t off;                     /* GRB_OFF_... */
     grb_filter_cache *filters;        /* NULL: none is kept */
     grb_filter_use *filter_uses;      /* search's own */
+    struct grb_plan *plan;            /* NULL: nobody asked for one */
 } grb_search_context;
 
 /* Gives back what a search with `filters` held; matchers end with it. */
