@@ -195,7 +195,10 @@ static void world_make(world *x) {
     x->shape = pick(6);
     x->rare = rares[pick(5)];
     for (uint32_t i = 0; i < leaves; i++) {
-        leaf_make(x, i, pick(4) > 0, pick(3) ? 1 + pick(9000) : 1 + pick(300));
+        leaf_make(x, i, pick(4) > 0,
+                  pick(3) == 0   ? 1 + pick(300)
+                  : pick(8) == 0 ? 60000 + pick(30000)
+                                 : 1 + pick(25000));
         if (pick(3) == 0) leaf_kill(x, &x->list->leaves[i], pick(2) ? 3 : 200);
     }
 }
@@ -525,6 +528,34 @@ static void rising_numbers_are_found_by_their_extremes(void **unused) {
     world_close(&x);
 }
 
+static void ranges_are_counted_by_the_order_of_values(void **unused) {
+    wish w = {.total_max = GREBE_TOTAL_EXACT};
+    page all, part;
+    world x;
+    world_file(&x, 3, 80000);
+    grb_segment *s = x.list->leaves[0].segment;
+    grb_segfile_census census = {0};
+    assert_int_equal(grb_segfile_check(s, &census, NULL), 0);
+    for (int64_t from = -10; from < 86500; from += 7001) {
+        w.query = num_between(from, from + 9000);
+        page_make(&x, &w, UINT32_MAX, &all);
+        uint64_t before = pages_decoded(&x);
+        page_make(&x, &w, 0, &part);
+        assert_int_equal(part.total, all.total);
+        /* As a filter of few, too. */
+        grebe_query_release(w.query);
+        w.filter = num_between(from, from + 3000);
+        w.query = NULL;
+        page_make(&x, &w, 0, &part);
+        assert_int_equal(pages_decoded(&x), before);
+        page_make(&x, &w, UINT32_MAX, &all);
+        assert_int_equal(part.total, all.total);
+        grebe_query_release(w.filter);
+        w.filter = NULL;
+    }
+    world_close(&x);
+}
+
 static void few_matches_decode_no_page(void **unused) {
     grebe_value v = {.kind = GREBE_TEXT};
     wish w = {.sort = "price desc, cat", .keep = 10};
@@ -548,8 +579,9 @@ static void few_matches_decode_no_page(void **unused) {
 static void vectors_unpack_and_compare_as_scalar_loops(void **unused) {
     const grb_column_kernels *v = grb_column_kernels_avx2();
     const grb_column_kernels *s = &grb_column_kernels_scalar;
-    static const uint32_t widths[] = {0,  1,  2,  3,  4,  5,  6,  7, 8, 9, 10,
-                                      11, 12, 13, 14, 15, 16, 20, 24, 28, 32};
+    static const uint32_t widths[] = {0,  1,  2,  3,  4,  5,  6,
+                                      7,  8,  9,  10, 11, 12, 13,
+                                      14, 15, 16, 20, 24, 28, 32};
     if (!v) {
         printf("this machine has no AVX2\n");
         skip();
@@ -569,8 +601,7 @@ static void vectors_unpack_and_compare_as_scalar_loops(void **unused) {
         uint32_t most = s->unpack(bytes, count, width, to[0]);
         assert_int_equal(v->unpack(bytes, count, width, to[1]), most);
         assert_memory_equal(to[0], to[1], count * 4);
-        for (uint32_t i = 0; i < count; i++)
-            assert_int_equal(to[0][i], in[i]);
+        for (uint32_t i = 0; i < count; i++) assert_int_equal(to[0][i], in[i]);
         uint32_t lower = to[0][pick(count)];
         uint32_t span = (uint32_t)pick64() >> pick(32);
         v->within(to[0], count, lower, span, bits[1]);
@@ -584,6 +615,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parts_answer_as_whole_windows),
         cmocka_unit_test(rising_numbers_are_found_by_their_extremes),
+        cmocka_unit_test(ranges_are_counted_by_the_order_of_values),
         cmocka_unit_test(few_matches_decode_no_page),
         cmocka_unit_test(vectors_unpack_and_compare_as_scalar_loops),
     };

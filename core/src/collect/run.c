@@ -69,8 +69,7 @@ static choice run_choose(const grb_collector *c, const sought *s) {
     if (off & GRB_OFF_COSTS) return (choice){true, "whatever it costs", 0, 0};
     /* Facets need a look at every match, but not at its score. */
     if (r->facet_count == 0) {
-        if (countable && s->filter_count == 0 &&
-            grb_weight_counted(c->context, s->main))
+        if (s->filter_count == 0 && grb_weight_counted(c->context, s->main))
             return (choice){true, "the total is known", 0, 0};
         if (r->total_max != GREBE_TOTAL_EXACT && r->total_max < postings / 8)
             return (choice){true, "the total is bounded", 0, 0};

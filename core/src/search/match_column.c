@@ -88,6 +88,24 @@ static grebe_status key_numbers(grb_leaf_run *run, const grb_weight *w,
     return grb_match_key_range(run, w, depth, r, out, err);
 }
 
+grebe_status grb_match_column_count(grb_leaf_run *run, const grb_weight *w,
+                                    bool exact, bool *known, uint64_t *count,
+                                    grebe_error *err) {
+    grebe_status status;
+    grb_column *column;
+    *known = false;
+    *count = 0;
+    GRB_TRY(grb_run_column(run, w->field->id, &column, err));
+    if (!column || !column->count || (run->c->off & GRB_OFF_COLUMNS))
+        return GREBE_OK;
+    *known = true;
+    GRB_TRY(column->count(
+        column, w->as.column.any ? INT64_MIN : w->as.column.lower,
+        w->as.column.any ? INT64_MAX : w->as.column.upper, exact, count, err));
+done:
+    return status;
+}
+
 grebe_status grb_match_column(grb_leaf_run *run, const grb_weight *w,
                               uint32_t depth, grb_matcher **out,
                               grebe_error *err) {
@@ -95,12 +113,15 @@ grebe_status grb_match_column(grb_leaf_run *run, const grb_weight *w,
     grebe_status status;
     grb_column *column;
     column_matcher *c;
+    uint64_t cost;
+    bool known;
     GRB_TRY(grb_run_column(run, w->field->id, &column, err));
     if (!column && grb_weight_is_key(w))
         return key_numbers(run, w, depth, out, err);
     if (!column) goto done;
-    c = grb_matcher_alloc(run, w, depth, sizeof *c, &ops,
-                          run->leaf.bounds.max_doc / 2 + 1);
+    GRB_TRY(grb_match_column_count(run, w, false, &known, &cost, err));
+    if (!known) cost = run->leaf.bounds.max_doc / 2;
+    c = grb_matcher_alloc(run, w, depth, sizeof *c, &ops, cost + 1);
     if (!c) return grb_error_memory(err, sizeof *c);
     c->column = column;
     c->lower = w->as.column.lower;

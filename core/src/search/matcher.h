@@ -177,6 +177,11 @@ grebe_status grb_match_phrase_lists(grb_matcher *m, bool scored,
 grebe_status grb_match_phrase_freq(grb_leaf_run *run, const grb_weight *w,
                                    uint32_t doc, float *freq,
                                    grebe_error *err);
+/* match_column.c: documents of the leaf, dead ones too, that match a range of
+ * numbers; `known` false: only a look at each value tells. */
+grebe_status grb_match_column_count(grb_leaf_run *run, const grb_weight *w,
+                                    bool exact, bool *known, uint64_t *count,
+                                    grebe_error *err);
 /* match_terms.c: documents whose key bytes lie in a range. */
 grebe_status grb_match_key_range(grb_leaf_run *run, const grb_weight *w,
                                  uint32_t depth, const grb_byte_range *range,

@@ -470,6 +470,11 @@ static bool term_counted(const grb_search_context *c, const grb_weight *w) {
     return w && w->kind == GRB_WEIGHT_TERM && !(c->off & GRB_OFF_COUNTS);
 }
 
+static bool column_counted(const grb_search_context *c, const grb_weight *w) {
+    return w && w->kind == GRB_WEIGHT_COLUMN &&
+           !(c->off & (GRB_OFF_COUNTS | GRB_OFF_COLUMNS));
+}
+
 /* The part of a query on which alone it depends what matches. */
 static const grb_weight *weight_reduce(const grb_weight *w) {
     while (w) {
@@ -490,7 +495,8 @@ static const grb_weight *weight_reduce(const grb_weight *w) {
 }
 
 bool grb_weight_counted(const grb_search_context *c, const grb_weight *w) {
-    if (!term_counted(c, weight_reduce(w))) return false;
+    w = weight_reduce(w);
+    if (!term_counted(c, w) && !column_counted(c, w)) return false;
     for (uint32_t i = 0; i < grb_snapshot_leaf_count(c->snapshot); i++)
         if (!leaf_counted(c, &c->snapshot->list->leaves[i])) return false;
     return true;
@@ -552,7 +558,7 @@ grebe_status grb_search_count(grb_search_context *c, const grb_weight *main,
     counter n = {.visitor = {.window = counter_window, .list = counter_list},
                  .most = most};
     crew k = {NULL, 0, UINT32_MAX};
-    bool counts = !(c->off & GRB_OFF_COUNTS), known, none;
+    bool counts = !(c->off & GRB_OFF_COUNTS), known, none, seen;
     n.visitor.context = &n;
     if (counts) main = weight_reduce(main);
     known = filter_count == 0 && term_counted(c, main);
@@ -571,6 +577,14 @@ grebe_status grb_search_count(grb_search_context *c, const grb_weight *main,
             continue;
         }
         GRB_TRY(grb_leaf_run_make(c, i, &run, err));
+        if (filter_count == 0 && column_counted(c, main) &&
+            leaf_counted(c, &leaf)) {
+            uint64_t count;
+            GRB_TRY(
+                grb_match_column_count(run, main, true, &seen, &count, err));
+            n.total += count;
+            if (seen) continue;
+        }
         GRB_TRY(crew_open(&k, run, main, filters, filter_count, &none, err));
         if (none)
             grb_plan_method(c, "none", PLAN_NONE);

@@ -155,7 +155,7 @@ uint64_t grb_weight_postings(const grb_weight *w, bool *countable);
 /* Whether all matches have one score. */
 bool grb_weight_constant(const grb_weight *w);
 bool grb_weight_is_term(const grb_weight *w);
-/* Whether the number of matches needs no look at a posting. */
+/* Whether the number of matches is known without looking at each. */
 bool grb_weight_counted(const grb_search_context *c, const grb_weight *w);
 
 /* What share of all documents a filter matches, dead ones counted, if it can

@@ -6,7 +6,7 @@
  *
  * Threads: any; it only reads.
  */
-#include "segment/file.h"
+#include "segment/column_file.h"
 
 typedef struct check {
     grb_segfile *f;
@@ -245,6 +245,19 @@ static bool zone_met(const grb_column_window *w) {
     return min == w->min && max == w->max;
 }
 
+static grebe_status orders_check(check *k, grb_column_file *column) {
+    grebe_status status = GREBE_OK;
+    for (uint32_t run = 0; run < grb_order_runs(k->f->max_doc); run++) {
+        bool sane;
+        GRB_TRY(grb_order_check(column, run, &sane, k->err));
+        if (!sane)
+            return fault(k, GRB_SECTION_COLUMN_INDEX, column->field->column_at,
+                         "the order of a column is not that of its values");
+    }
+done:
+    return status;
+}
+
 static grebe_status column_check(check *k, grb_segfield *field) {
     grebe_status status;
     grb_column *column;
@@ -268,6 +281,8 @@ static grebe_status column_check(check *k, grb_segfield *field) {
                                  GRB_COLUMN_ENTRY, &k->arena, &entry, k->err));
         column_count(k, field, entry, window.all);
     }
+    if (column && (field->flags & GRB_FIELD_ORDERED))
+        GRB_TRY(orders_check(k, (grb_column_file *)column));
 done:
     return status;
 }

@@ -7,31 +7,10 @@
  * it is read; ordinals are below ord_count.
  * Threads: one a column.
  */
+#include "segment/column_file.h"
 #include "segment/column_kernel.h"
-#include "segment/file.h"
 
-typedef struct column {
-    grb_column base;
-    grb_segfile *f;
-    grb_segfield *field;
-    grb_arena *arena;
-    const uint8_t *index;
-    /* the page whose parts are known */
-    uint32_t page; /* UINT32_MAX: none */
-    const uint8_t *present, *ends, *packed;
-    uint32_t docs;
-    /* what windows hand out */
-    uint64_t words[GRB_WINDOW_WORDS];
-    uint32_t *offsets;
-    int64_t *values;         /* of a window */
-    uint64_t *dense;         /* values in the order kept */
-    uint64_t room;           /* of values and dense */
-    uint32_t *narrow;        /* values of a window less the least */
-    uint32_t *packed_narrow; /* the same in the order kept */
-    uint32_t narrow_page;    /* whose values these are; UINT32_MAX: none */
-    int64_t *few;            /* of one document */
-    uint64_t few_room;
-} column;
+typedef grb_column_file column;
 
 typedef struct entry {
     uint64_t at, base, step;
@@ -433,6 +412,7 @@ static grebe_status column_between(grb_column *base, uint32_t first,
     grb_column_window w;
     uint64_t kept[GRB_WINDOW_WORDS + 1];
     uint32_t wanted;
+    bool done;
     entry e;
     window_begin(c, first, &e, &w);
     if (!w.any || w.max < lower || w.min > upper ||
@@ -442,6 +422,8 @@ static grebe_status column_between(grb_column *base, uint32_t first,
     GRB_TRY(part_begin(c, &w, &e, bits, &wanted, err));
     if (wanted * PICK_COST < e.count)
         return few_between(c, &e, lower, upper, bits, err);
+    GRB_TRY(grb_order_between(c, first, lower, upper, bits, &done, err));
+    if (done) return GREBE_OK;
     if (!entry_narrow(c, &e)) goto whole;
     GRB_TRY(narrow_make(c, &e, err));
     lower = GRB_MAX(lower, e.min);
@@ -462,6 +444,57 @@ whole:
     return status;
 }
 
+/* Those of one page whose value is in the range. */
+static grebe_status page_count(column *c, uint32_t first, int64_t lower,
+                               int64_t upper, bool exact, uint64_t *count,
+                               grebe_error *err) {
+    grebe_status status = GREBE_OK;
+    grb_column_window w;
+    uint64_t bits[GRB_WINDOW_WORDS] = {0};
+    entry e;
+    window_begin(c, first, &e, &w);
+    if (!w.any || w.max < lower || w.min > upper) return GREBE_OK;
+    if (w.min >= lower && w.max <= upper) {
+        *count += e.docs_with;
+        return GREBE_OK;
+    }
+    if (!exact) {
+        *count += e.docs_with / 2;
+        return GREBE_OK;
+    }
+    for (uint32_t i = 0; i < w.count; i++) grb_bit_set(bits, i);
+    GRB_TRY(column_between(&c->base, first, lower, upper, bits, err));
+    for (uint32_t i = 0; i < GRB_WINDOW_WORDS; i++)
+        *count += grb_popcount64(bits[i]);
+done:
+    return status;
+}
+
+static grebe_status column_count(grb_column *base, int64_t lower,
+                                 int64_t upper, bool exact, uint64_t *count,
+                                 grebe_error *err) {
+    grebe_status status = GREBE_OK;
+    column *c = (column *)base;
+    uint32_t max_doc = c->f->max_doc;
+    *count = 0;
+    for (uint32_t run = 0; run < grb_order_runs(max_doc); run++) {
+        grb_order_run r;
+        grb_order_part found;
+        GRB_TRY(grb_order_open(c, run, &r, err));
+        if (r.count > 0) {
+            GRB_TRY(grb_order_range(c, &r, lower, upper, exact, &found, err));
+            *count += found.count;
+            continue;
+        }
+        uint32_t end = GRB_MIN(max_doc - r.first, GRB_ORDER_RUN);
+        for (uint32_t i = 0; i < end; i += GRB_WINDOW)
+            GRB_TRY(
+                page_count(c, r.first + i, lower, upper, exact, count, err));
+    }
+done:
+    return status;
+}
+
 /* Number of documents before `place` that have a value. */
 static uint32_t present_rank(const column *c, uint32_t place) {
     uint32_t rank = 0;
@@ -470,6 +503,24 @@ static uint32_t present_rank(const column *c, uint32_t place) {
         rank += grb_popcount64(grb_load64(c->present + i * 8));
     uint64_t w = grb_load64(c->present + place / 64 * 8);
     return rank + grb_popcount64(w & (((uint64_t)1 << place % 64) - 1));
+}
+
+grebe_status grb_column_file_value(grb_column_file *c, uint32_t doc,
+                                   int64_t *out, grebe_error *err) {
+    grebe_status status = GREBE_OK;
+    uint32_t page = doc / GRB_WINDOW, place = doc % GRB_WINDOW;
+    entry e = {0};
+    if (doc < c->f->max_doc) entry_get(c, page, &e);
+    if (!(e.flags & GRB_PAGE_ANY) || c->base.many) goto corrupt;
+    GRB_TRY(page_load(c, page, &e, err));
+    if (place >= c->docs) goto corrupt;
+    if (c->present && !(c->present[place / 8] >> place % 8 & 1)) goto corrupt;
+    *out = value_get(c, &e, present_rank(c, place));
+    if (value_sane(&e, *out)) return GREBE_OK;
+corrupt:
+    return page_corrupt(c, &e, err, "a value of an order");
+done:
+    return status;
 }
 
 static grebe_status few_make(column *c, uint32_t count, grebe_error *err) {
@@ -551,6 +602,12 @@ grebe_status grb_segfile_field_column(grb_segfile *f, grb_segfield *field,
     GRB_TRY(grb_segfile_view(f, GRB_SECTION_COLUMN_INDEX, field->column_at,
                              (uint64_t)field->page_count * GRB_COLUMN_ENTRY,
                              arena, &c->index, err));
+    if (field->flags & GRB_FIELD_ORDERED)
+        GRB_TRY(grb_segfile_view(
+            f, GRB_SECTION_COLUMN_INDEX,
+            field->column_at + (uint64_t)field->page_count * GRB_COLUMN_ENTRY,
+            (uint64_t)grb_order_runs(f->max_doc) * GRB_ORDER_ENTRY, arena,
+            &c->orders, err));
     c->f = f;
     c->field = field;
     c->arena = arena;
@@ -561,6 +618,7 @@ grebe_status grb_segfile_field_column(grb_segfile *f, grb_segfield *field,
     c->base.window = column_window;
     c->base.pick = column_pick;
     c->base.between = column_between;
+    c->base.count = column_count;
     c->base.get = column_get;
     c->base.ord_bytes = column_ord_bytes;
     c->base.ord_ranks = column_ord_ranks;

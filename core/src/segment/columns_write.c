@@ -30,6 +30,8 @@ typedef struct page {
     grb_buf values; /* int64 */
     grb_buf rest;   /* values less the base */
     uint32_t page_count;
+    bool ordered; /* the column may get an order */
+    grb_order order;
 } page;
 
 static void page_clear(page *p) {
@@ -112,6 +114,18 @@ static bool page_encode(page *p, const shape *s, uint32_t ends_width) {
     return bits_put(&p->bytes, rest, p->count, s->width) && !p->bytes.failed;
 }
 
+/* Hands the page's values to the column's order; ends a run. */
+static grebe_status page_order(page *p) {
+    grebe_status status;
+    GRB_TRY(grb_order_page(&p->order,
+                           (const int64_t *)(const void *)p->values.bytes,
+                           p->count, p->present, p->w->err));
+    if (p->order.pages * GRB_WINDOW == GRB_ORDER_RUN)
+        GRB_TRY(grb_order_run_end(&p->order, &p->w->out));
+done:
+    return status;
+}
+
 static grebe_status page_put(page *p) {
     uint8_t entry[GRB_COLUMN_ENTRY] = {0};
     grb_segout *out = &p->w->out;
@@ -142,8 +156,9 @@ static grebe_status page_put(page *p) {
     p->page_count++;
     if (p->index.failed || p->values.failed)
         return grb_error_memory(p->w->err, p->index.size);
+    grebe_status status = p->ordered ? page_order(p) : GREBE_OK;
     page_clear(p);
-    return out->status;
+    return status == GREBE_OK ? out->status : status;
 }
 
 /* One more document with `count` values. */
@@ -229,6 +244,27 @@ done:
     return status;
 }
 
+/* Numbers that ranges are asked of. */
+static bool column_ordered(const grb_field *field) {
+    bool number = field->kind == GREBE_INT || field->kind == GREBE_DOUBLE ||
+                  field->kind == GREBE_DATETIME;
+    return number && (field->flags & GREBE_INDEXED) &&
+           !(field->flags & GREBE_MANY);
+}
+
+static grebe_status order_end(page *p, grb_written_field *field) {
+    grebe_status status;
+    GRB_TRY(grb_order_run_end(&p->order, &p->w->out));
+    if (!p->order.written) return GREBE_OK;
+    field->flags |= GRB_FIELD_ORDERED;
+    p->w->compatible |= GRB_SEGMENT_ORDERS;
+    grb_buf_put(&p->index, p->order.directory.bytes, p->order.directory.size);
+    if (p->index.failed || p->order.directory.failed)
+        return grb_error_memory(p->w->err, p->index.size);
+done:
+    return status;
+}
+
 static grebe_status column_write(page *p, grb_written_field *field) {
     grebe_status status = GREBE_OK;
     grb_segwriter *w = p->w;
@@ -236,7 +272,9 @@ static grebe_status column_write(page *p, grb_written_field *field) {
     bool keyword = field->kind == GREBE_KEYWORD;
     p->many = w->schema->fields[field->id].flags & GREBE_MANY;
     p->page_count = 0;
+    p->ordered = column_ordered(&w->schema->fields[field->id]);
     page_clear(p);
+    grb_order_begin(&p->order);
     field->column_at = p->index.size;
     grb_arena_reset(&w->field_arena);
     if (keyword) {
@@ -249,6 +287,8 @@ static grebe_status column_write(page *p, grb_written_field *field) {
     for (size_t s = 0; s < w->count; s++)
         GRB_TRY(source_join(p, s, field->id, keyword ? &ords : NULL));
     if (p->docs) GRB_TRY(page_put(p));
+    if (p->ordered) GRB_TRY(order_end(p, field));
+    p->ordered = false;
     field->flags |= GRB_FIELD_HAS_COLUMN | (p->many ? GRB_FIELD_MANY : 0);
     field->page_count = p->page_count;
     field->ord_count = ords.count;
@@ -301,6 +341,7 @@ grebe_status grb_write_columns(grb_segwriter *w) {
     grb_buf_init(&p->bytes, w->allocator, 0);
     grb_buf_init(&p->values, w->allocator, 0);
     grb_buf_init(&p->rest, w->allocator, 0);
+    grb_order_init(&p->order, w->allocator);
     grb_segout_begin(&w->out, GRB_SECTION_COLUMNS);
     for (uint32_t i = 0; i < w->schema->field_count; i++) {
         bool exists;
@@ -318,6 +359,7 @@ done:
     grb_buf_deinit(&p->bytes);
     grb_buf_deinit(&p->values);
     grb_buf_deinit(&p->rest);
+    grb_order_deinit(&p->order);
     grb_free(w->allocator, p, sizeof *p);
     return status;
 }

@@ -223,11 +223,15 @@ static bool field_sane(const grb_segfile *f, const grb_segfield *field) {
          f->max_doc > s[GRB_SECTION_LENGTHS].size - field->lengths_at))
         return false;
     if (!(field->flags & GRB_FIELD_HAS_COLUMN)) return true;
+    uint64_t orders =
+        field->flags & GRB_FIELD_ORDERED
+            ? (uint64_t)grb_order_runs(f->max_doc) * GRB_ORDER_ENTRY
+            : 0;
     if (field->kind == GREBE_KEYWORD && field->ord_count != field->term_count)
         return false;
     return pages == windows &&
            field->column_at <= s[GRB_SECTION_COLUMN_INDEX].size &&
-           pages * GRB_COLUMN_ENTRY <=
+           pages * GRB_COLUMN_ENTRY + orders <=
                s[GRB_SECTION_COLUMN_INDEX].size - field->column_at;
 }
 

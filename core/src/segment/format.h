@@ -10,6 +10,8 @@
 #define GRB_SEGMENT_VERSION 1u
 /* Bits of the incompatible flag word that this version understands. */
 #define GRB_SEGMENT_INCOMPATIBLE 0u
+/* Compatible feature bits: a reader that does not know one may ignore it. */
+#define GRB_SEGMENT_ORDERS 1u
 #define GRB_SEGMENT_HEADER 128u
 #define GRB_SEGMENT_ENTRY 32u
 #define GRB_SEGMENT_SECTIONS_MAX 64u
@@ -57,7 +59,12 @@ enum { GRB_SEGMENT_CONTIGUOUS = 1, GRB_SEGMENT_KEYS_FIXED = 2 };
 /* Field table: entries of 80 bytes. */
 #define GRB_FIELD_ENTRY 80u
 #define GRB_FIELD_SEQUENCE UINT32_MAX /* the column of sequences */
-enum { GRB_FIELD_LENGTHS = 1, GRB_FIELD_HAS_COLUMN = 2, GRB_FIELD_MANY = 4 };
+enum {
+    GRB_FIELD_LENGTHS = 1,
+    GRB_FIELD_HAS_COLUMN = 2,
+    GRB_FIELD_MANY = 4,
+    GRB_FIELD_ORDERED = 8 /* a directory of orders follows its entries */
+};
 
 /* Terms: blocks of 32, padded to 16 bytes; index entries hold the place of a
  * block and its size in units of 16 bytes. */
@@ -83,6 +90,21 @@ enum {
 #define GRB_COLUMN_ENTRY 56u
 enum { GRB_PAGE_CONSTANT = 0, GRB_PAGE_FOR = 1, GRB_PAGE_ASCENDING = 2 };
 enum { GRB_PAGE_ANY = 1, GRB_PAGE_ALL = 2, GRB_PAGE_MANY = 4 };
+
+/* Orders: runs of 65,536 documents, every 64th value first. */
+#define GRB_ORDER_RUN 65536u
+#define GRB_ORDER_STEP 64u
+#define GRB_ORDER_ENTRY 16u
+#define GRB_ORDER_MIN 8192u /* values: fewer are compared one by one */
+static inline uint32_t grb_order_samples(uint32_t count) {
+    return (count + GRB_ORDER_STEP - 1) / GRB_ORDER_STEP;
+}
+static inline uint64_t grb_order_size(uint32_t count) {
+    return (uint64_t)grb_order_samples(count) * 8 + (uint64_t)count * 2;
+}
+static inline uint32_t grb_order_runs(uint32_t max_doc) {
+    return (uint32_t)(((uint64_t)max_doc + GRB_ORDER_RUN - 1) / GRB_ORDER_RUN);
+}
 
 /* Stored blocks. */
 #define GRB_STORED_BLOCK 16384u

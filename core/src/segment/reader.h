@@ -183,6 +183,10 @@ struct grb_column {
      * value in [lower, upper]. NULL: ask grb_column_between. */
     grebe_status (*between)(grb_column *c, uint32_t base, int64_t lower,
                             int64_t upper, uint64_t *bits, grebe_error *err);
+    /* Documents with a value in [lower, upper]; not `exact`: about. NULL: it
+     * takes a look at every value. */
+    grebe_status (*count)(grb_column *c, int64_t lower, int64_t upper,
+                          bool exact, uint64_t *count, grebe_error *err);
     /* Values of one document in the order given (`values` valid until the
      * next call). */
     grebe_status (*get)(grb_column *c, uint32_t doc, const int64_t **values,

@@ -106,6 +106,7 @@ static void header_make(const grb_segwriter *w,
     grb_store32(header + GRB_HEADER_VERSION, GRB_SEGMENT_VERSION);
     memcpy(header + GRB_HEADER_UUID, w->options->uuid, 16);
     grb_store64(header + GRB_HEADER_NUMBER, w->options->file_number);
+    grb_store32(header + GRB_HEADER_COMPATIBLE, w->compatible);
     grb_store32(header + GRB_HEADER_MAX_DOC, w->max_doc);
     grb_store32(header + GRB_HEADER_TERM_COUNT, w->term_total);
     grb_store64(header + GRB_HEADER_SEED, w->options->hash_seed);

@@ -105,6 +105,29 @@ void grb_terms_out_field_end(grb_terms_out *t);
 void grb_terms_out_flush(grb_terms_out *t);
 void grb_terms_out_deinit(grb_terms_out *t);
 
+/* ---- the order of a column's values (order_write.c) ---- */
+
+typedef struct grb_order {
+    const grebe_allocator *allocator;
+    int64_t *values[2]; /* of the run at work, made when needed */
+    uint16_t *places[2];
+    uint32_t count, pages;
+    int64_t min, max;
+    double overlap;    /* the spans of its pages added up */
+    grb_buf directory; /* entries of the column's runs */
+    bool written;      /* one of them has an order */
+} grb_order;
+
+void grb_order_init(grb_order *o, const grebe_allocator *a);
+void grb_order_deinit(grb_order *o);
+void grb_order_begin(grb_order *o);
+/* The next page of the column: `count` values, of the documents `present`. */
+grebe_status grb_order_page(grb_order *o, const int64_t *values,
+                            uint32_t count, const uint64_t *present,
+                            grebe_error *err);
+/* Writes the run if its order is worth it. */
+grebe_status grb_order_run_end(grb_order *o, grb_segout *out);
+
 /* ---- the whole ---- */
 
 typedef struct grb_written_field {
@@ -131,7 +154,7 @@ typedef struct grb_segwriter {
     grb_written_field *fields; /* schema's fields, then sequence */
     uint32_t field_count;
     uint32_t term_total;
-    uint32_t key_size, key_buckets, flags;
+    uint32_t key_size, key_buckets, flags, compatible;
     uint64_t sequence_base;
     grebe_error *err;
 } grb_segwriter;
