@@ -11,6 +11,7 @@
  * Owns: counts, stamps, the table.
  */
 #include "collect/values.h"
+#include "segment/column_window.h"
 
 struct grb_facet {
     grb_search_context *context;

@@ -14,6 +14,7 @@
  * Owns: items and the bytes of their keywords.
  */
 #include "collect/collect.h"
+#include "segment/column_window.h"
 
 grebe_status grb_ranked_init(grb_ranked *r, grb_search_context *c,
                              const grebe_allocator *a,

@@ -8,6 +8,7 @@
  * Owns: nothing.
  */
 #include "search/matcher.h"
+#include "segment/column_window.h"
 
 typedef struct column_matcher {
     grb_matcher m;

@@ -8,7 +8,7 @@
  * Threads: one a column.
  * Owns: nothing.
  */
-#include "segment/reader.h"
+#include "segment/column_window.h"
 
 /* Bits of 64 values; the loop has no branches so that it becomes vectors. */
 static uint64_t values_test(const int64_t *values, uint32_t count,

@@ -9,6 +9,7 @@
  */
 #include "segment/column_file.h"
 #include "segment/column_kernel.h"
+#include "segment/column_window.h"
 
 typedef grb_column_file column;
 

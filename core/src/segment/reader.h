@@ -203,18 +203,6 @@ struct grb_column {
                              uint32_t *ord, grebe_error *err);
 };
 
-/* `pick` and `between` of a column, by whole windows where it has none or
- * `plain` says so (segment/column_window.c). */
-grebe_status grb_column_pick(grb_column *c, bool plain, uint32_t base,
-                             const uint64_t *bits, grb_column_window *out,
-                             grebe_error *err);
-grebe_status grb_column_between(grb_column *c, bool plain, uint32_t base,
-                                int64_t lower, int64_t upper, uint64_t *bits,
-                                grebe_error *err);
-/* The same of a window that has its values. */
-void grb_column_window_between(const grb_column_window *w, int64_t lower,
-                               int64_t upper, uint64_t *bits);
-
 /* A unique key ready for look-ups: integer keys are 8 bytes big endian with
  * the sign bit flipped. */
 typedef struct grb_key {
