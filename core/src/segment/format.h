@@ -70,6 +70,7 @@ enum {
  * block and its size in units of 16 bytes. */
 #define GRB_TERM_BLOCK 32u
 #define GRB_TERM_SIZE 32766u
+#define GRB_TERM_FAR 15u /* of a nibble: a varint of what is above follows */
 #define GRB_TERM_FANOUT 16u
 #define GRB_TERM_SIZE_BITS 20
 /* How the postings of a term are kept: the two low bits of its payload. */

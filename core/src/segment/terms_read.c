@@ -179,8 +179,13 @@ corrupt:
 static inline bool entry_get(grb_cursor *c, bool first, uint64_t last_size,
                              uint64_t *shared, uint64_t *more,
                              const uint8_t **bytes) {
-    *shared = first ? 0 : varint_get(c);
-    *more = varint_get(c);
+    if (c->at == c->end) return false;
+    uint32_t head = *c->at++;
+    *shared = head & GRB_TERM_FAR;
+    *more = head >> 4;
+    if (*shared == GRB_TERM_FAR) *shared += varint_get(c);
+    if (*more == GRB_TERM_FAR) *more += varint_get(c);
+    if (first && *shared) return false;
     if (c->failed || *shared > last_size ||
         *more > (uint64_t)(c->end - c->at) || *shared + *more > GRB_TERM_SIZE)
         return false;

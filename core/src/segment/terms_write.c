@@ -8,8 +8,9 @@
  *   varint  place that places in payloads count from
  *   varint  size of the term bytes
  *   u16     end of each term's payload
- *   terms   varint shared with the one before, varint more, bytes;
- *           the first shares nothing
+ *   terms   u8 bits 0-3 bytes shared with the one before (0 of the first),
+ *           bits 4-7 further bytes (15 of either: varint of what is above
+ *           follows), bytes
  *   payload varint df << 2 | form, then by form:
  *           0 varint document, varint position (if the field keeps them)
  *           1 the list (list.c); 2, 3 varint place, varint size
@@ -83,6 +84,13 @@ static void block_end(grb_terms_out *t) {
         t->out->status = grb_error_memory(t->out->err, t->ready.size);
 }
 
+static void entry_put(grb_buf *out, size_t shared, size_t more) {
+    grb_buf_u8(out, (uint8_t)(GRB_MIN(shared, GRB_TERM_FAR) |
+                              GRB_MIN(more, GRB_TERM_FAR) << 4));
+    if (shared >= GRB_TERM_FAR) grb_buf_varint(out, shared - GRB_TERM_FAR);
+    if (more >= GRB_TERM_FAR) grb_buf_varint(out, more - GRB_TERM_FAR);
+}
+
 void grb_terms_out_put(grb_terms_out *t, const void *bytes, size_t size) {
     size_t shared = 0;
     if (t->count) {
@@ -90,11 +98,10 @@ void grb_terms_out_put(grb_terms_out *t, const void *bytes, size_t size) {
         while (shared < most &&
                t->last.bytes[shared] == ((const uint8_t *)bytes)[shared])
             shared++;
-        grb_buf_varint(&t->bytes, shared);
     } else {
         t->first_prefix = grb_term_prefix(bytes, size);
     }
-    grb_buf_varint(&t->bytes, size - shared);
+    entry_put(&t->bytes, shared, size - shared);
     grb_buf_put(&t->bytes, (const uint8_t *)bytes + shared, size - shared);
     t->last.size = shared;
     grb_buf_put(&t->last, (const uint8_t *)bytes + shared, size - shared);
