@@ -1,8 +1,10 @@
 /* bench/c/bulk_bench.c - bulk loading: documents a second, nanoseconds a token
  * by stage, and where the bytes of the result lie.
  *
- * Usage: bulk_bench wiki|taxi FILE.jsonl [documents [folder [x]]], where x
- * leaves the stages alone out.
+ * Usage: bulk_bench wiki|taxi FILE.jsonl
+ *            [documents [folder [x [threads [MiB]]]]], where x leaves the stages alone out. With threads a loader takes the
+ * documents; "caller" is then the processor time of the thread that gives
+ * them, which nothing can share. MiB is memory_max.
  *
  * The file is cut into fields before any clock starts (corpus.h). With a
  * folder the index lies there (emptied before) and ends with a hard commit;
@@ -166,29 +168,50 @@ static void folder_empty(const char *folder) {
 
 /* ---- the whole ---- */
 
+/* Adds all documents, through a loader if there are threads; the most memory
+ * seen without files. */
+static long documents_add(const corpus *c, grebe_index *index,
+                          grebe_document *d, uint32_t threads) {
+    grebe_loader *loader = NULL;
+    grebe_error err;
+    long most = 0;
+    if (threads && grebe_loader_new(index, threads, 1, &loader, &err))
+        fail("loader", err.message);
+    for (size_t n = 0; n < c->count; n++) {
+        document_fill(c, n, d);
+        if (loader ? grebe_loader_add(loader, d, &err)
+                   : grebe_index_add(index, d, 1, &err))
+            fail("add", err.message);
+        if (n % 1000 == 0) most = MAX(most, memory_kib("RssAnon"));
+    }
+    if (loader && grebe_loader_finish(loader, NULL, &err))
+        fail("finish", err.message);
+    grebe_loader_free(loader);
+    return most;
+}
+
 static void load_measure(const corpus *c, grebe_schema *schema,
-                         const char *folder) {
+                         const char *folder, uint32_t threads,
+                         uint64_t memory_max) {
+    grebe_open_options options = {.memory_max = memory_max};
     grebe_index *index;
     grebe_document *d;
     grebe_error err;
     grebe_index_stats s;
     if (folder) folder_empty(folder);
-    long rss = rss_kib(), anonymous = memory_kib("RssAnon"), most = 0;
-    uint64_t written = io_bytes();
+    long rss = rss_kib(), anonymous = memory_kib("RssAnon");
+    uint64_t written = io_bytes(), caller = cpu_ns();
     uint64_t cpu = process_ns(), wall = now_ns();
-    if (grebe_index_open(folder, schema, NULL, &index, &err))
+    if (grebe_index_open(folder, schema, &options, &index, &err))
         fail("open", err.message);
     grebe_document_new(schema, &d, NULL);
-    for (size_t n = 0; n < c->count; n++) {
-        document_fill(c, n, d);
-        if (grebe_index_add(index, d, 1, &err)) fail("add", err.message);
-        if (n % 1000 == 0) most = MAX(most, memory_kib("RssAnon"));
-    }
+    long most = documents_add(c, index, d, threads);
     uint64_t before = process_ns();
     if (grebe_index_commit(index, GREBE_HARD, NULL, &err))
         fail("commit", err.message);
     uint64_t commit = process_ns() - before;
     cpu = process_ns() - cpu;
+    caller = cpu_ns() - caller;
     wall = now_ns() - wall;
     written = io_bytes() - written;
     struct rusage usage;
@@ -200,6 +223,7 @@ static void load_measure(const corpus *c, grebe_schema *schema,
            (double)c->count * 1e9 / (double)wall,
            (double)c->bytes * 1e3 / (double)cpu);
     stage_put("all", cpu, c->count, s.tokens);
+    if (threads) stage_put("caller", caller, c->count, s.tokens);
     stage_put("freezes (wall)", s.freeze_ns, c->count, s.tokens);
     stage_put("merges (wall)", s.merge_ns, c->count, s.tokens);
     stage_put("last commit", commit, c->count, s.tokens);
@@ -222,7 +246,9 @@ int main(int argc, char **argv) {
     grebe_schema *schema = schema_make(&c);
     printf("%zu documents, %.1f MB in fields\n", c.count,
            (double)c.bytes / 1e6);
-    load_measure(&c, schema, argc > 4 ? argv[4] : NULL);
+    load_measure(&c, schema, argc > 4 ? argv[4] : NULL,
+                 argc > 6 ? (uint32_t)atoi(argv[6]) : 0,
+                 argc > 7 ? (uint64_t)atoi(argv[7]) << 20 : 0);
     if (argc <= 5) stages_measure(&c, schema);
     grebe_schema_release(schema);
     return 0;

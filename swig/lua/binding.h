@@ -200,8 +200,16 @@ grebe_document *grb_lua_document_target(lua_State *L, grb_lua_schema *schema,
                                         int own);
 
 /* writing.c */
+/* Where documents go. */
+typedef struct grb_lua_sink {
+    grebe_loader *loader; /* NULL: into the index, one by one */
+    int overwrite;
+} grb_lua_sink;
+/* Adds the table at that place to the index at 1; once more if another handle
+ * has changed the schema meanwhile. */
+grebe_status grb_lua_table_add(lua_State *L, int at, int unknown,
+                               const grb_lua_sink *sink, grebe_error *err);
 int grb_lua_add(lua_State *L);
-int grb_lua_add_many(lua_State *L);
 int grb_lua_get(lua_State *L);
 int grb_lua_searcher_get(lua_State *L);
 int grb_lua_commit(lua_State *L);
@@ -266,5 +274,8 @@ void grb_lua_push_token(lua_State *L, const uint64_t numbers[3],
                         const char *bytes, size_t size);
 void grb_lua_push_line(lua_State *L, const uint64_t numbers[3],
                        const char *bytes, size_t size);
+
+/* many.c */
+int grb_lua_add_many(lua_State *L);
 
 #endif

@@ -13,140 +13,43 @@
 
 /* Reads the document on top of the stack or at `at` and adds it. */
 static grebe_status table_add(lua_State *L, grb_lua_handle *self, int at,
-                              int unknown, int overwrite, grebe_error *err) {
+                              int unknown, const grb_lua_sink *sink,
+                              grebe_error *err) {
     grebe_document *document;
     grebe_status status =
         grb_lua_document_read(L, self->schema, at, unknown, &document, err);
     if (status) return status;
-    return grebe_index_add(self->pointer, document, overwrite, err);
+    if (sink->loader) return grebe_loader_add(sink->loader, document, err);
+    return grebe_index_add(self->pointer, document, sink->overwrite, err);
 }
 
-/* Another handle may have changed the schema meanwhile: once more then. */
-static grebe_status table_add_anew(lua_State *L, int at, int unknown,
-                                   int overwrite, grebe_error *err) {
+grebe_status grb_lua_table_add(lua_State *L, int at, int unknown,
+                               const grb_lua_sink *sink, grebe_error *err) {
     grb_lua_handle *self = grb_lua_handle_of(L, 1, GRB_LUA_INDEX);
-    grebe_status status = table_add(L, self, at, unknown, overwrite, err);
+    grebe_status status = table_add(L, self, at, unknown, sink, err);
     if (status != GREBE_DOCUMENT && status != GREBE_SCHEMA &&
         status != GREBE_ARGUMENT)
         return status;
     if (!grb_lua_schema_refresh(L, 1)) return status;
-    return table_add(L, self, at, unknown, overwrite, err);
+    return table_add(L, self, at, unknown, sink, err);
 }
 
 /* add(index, document, {overwrite = true}) */
 int grb_lua_add(lua_State *L) {
     static const char *const names[] = {"overwrite", NULL};
     grebe_error err;
-    int overwrite = 1;
+    grb_lua_sink sink = {.overwrite = 1};
     grb_lua_arguments(L, "add", 3);
     if (!lua_isnil(L, 3)) {
         lua_settop(L, 4);
         grb_lua_options(L, 3, "add", names, 4);
-        overwrite = grb_lua_flag(L, 4, "overwrite", 1);
+        sink.overwrite = grb_lua_flag(L, 4, "overwrite", 1);
     }
     if (!lua_istable(L, 2))
         grb_lua_fail(L, GREBE_TYPE, NULL, "a document is a table, not %s",
                      grb_lua_type_name(L, 2));
-    if (table_add_anew(L, 2, 0, overwrite, &err)) grb_lua_raise(L, &err);
+    if (grb_lua_table_add(L, 2, 0, &sink, &err)) grb_lua_raise(L, &err);
     return 0;
-}
-
-enum {
-    MANY_INDEX = 1,
-    MANY_SOURCE,
-    MANY_OPTIONS,
-    MANY_OVERWRITE,
-    MANY_ERRORS,
-    MANY_IGNORE,
-    MANY_FAILURES,
-    MANY_UNKNOWN,
-    MANY_TOP = MANY_UNKNOWN
-};
-
-/* Pushes the next document; 0 at the end, with nothing pushed. */
-static int source_next(lua_State *L, lua_Integer position) {
-    if (lua_istable(L, MANY_SOURCE)) {
-        if (position > (lua_Integer)lua_rawlen(L, MANY_SOURCE)) return 0;
-        lua_rawgeti(L, MANY_SOURCE, position);
-        return 1;
-    }
-    lua_pushvalue(L, MANY_SOURCE);
-    lua_call(L, 0, 1);
-    if (!lua_isnil(L, -1)) return 1;
-    lua_pop(L, 1);
-    return 0;
-}
-
-/* Notes {position, key, error}. */
-static void failure_note(lua_State *L, lua_Integer position,
-                         const grebe_error *err) {
-    lua_createtable(L, 0, 3);
-    lua_pushinteger(L, position);
-    lua_setfield(L, -2, "position");
-    grb_lua_error_push(L, err);
-    lua_getfield(L, -1, "key");
-    lua_setfield(L, -3, "key");
-    lua_setfield(L, -2, "error");
-    lua_rawseti(L, MANY_FAILURES,
-                (lua_Integer)lua_rawlen(L, MANY_FAILURES) + 1);
-}
-
-/* Raises the first failure with what else there is to know. */
-static int failures_raise(lua_State *L, lua_Integer added) {
-    lua_rawgeti(L, MANY_FAILURES, 1);
-    lua_getfield(L, -1, "error");
-    lua_pushinteger(L, added);
-    lua_setfield(L, -2, "added");
-    lua_pushvalue(L, MANY_FAILURES);
-    lua_setfield(L, -2, "failures");
-    return lua_error(L);
-}
-
-static void many_read(lua_State *L, int *overwrite, int *report) {
-    static const char *const names[] = {"overwrite", "errors",
-                                        "ignore_unknown", NULL};
-    static const char *const words[] = {"raise", "return", NULL};
-    grb_lua_arguments(L, "add_many", MANY_OPTIONS);
-    lua_settop(L, MANY_TOP);
-    grb_lua_handle_of(L, MANY_INDEX, GRB_LUA_INDEX);
-    grb_lua_options(L, MANY_OPTIONS, "add_many", names, MANY_OVERWRITE);
-    *overwrite = grb_lua_flag(L, MANY_OVERWRITE, "overwrite", 1);
-    *report = grb_lua_word(L, MANY_ERRORS, "errors", words);
-    if (!lua_istable(L, MANY_SOURCE) && !lua_isfunction(L, MANY_SOURCE))
-        grb_lua_fail(L, GREBE_TYPE, NULL,
-                     "add_many takes an array of documents or a function "
-                     "that gives the next one, not %s",
-                     grb_lua_type_name(L, MANY_SOURCE));
-    lua_newtable(L);
-    lua_replace(L, MANY_FAILURES);
-    lua_newtable(L);
-    lua_replace(L, MANY_UNKNOWN);
-}
-
-/* add_many(index, array or function, {overwrite, errors, ignore_unknown}) */
-int grb_lua_add_many(lua_State *L) {
-    int overwrite, report, unknown = 0;
-    lua_Integer added = 0;
-    grebe_error err;
-    many_read(L, &overwrite, &report);
-    if (grb_lua_flag(L, MANY_IGNORE, "ignore_unknown", 0))
-        unknown = MANY_UNKNOWN;
-    for (lua_Integer i = 1; source_next(L, i); i++) {
-        grebe_status status =
-            table_add_anew(L, MANY_TOP + 1, unknown, overwrite, &err);
-        if (status == GREBE_OK)
-            added++;
-        else if (status == GREBE_DOCUMENT || status == GREBE_LIMIT)
-            failure_note(L, i, &err);
-        else
-            grb_lua_raise(L, &err);
-        lua_settop(L, MANY_TOP);
-    }
-    if (report == 0 && lua_rawlen(L, MANY_FAILURES) > 0)
-        return failures_raise(L, added);
-    if (report == 0 && !unknown) return 0;
-    lua_pushvalue(L, report ? MANY_FAILURES : MANY_UNKNOWN);
-    return 1;
 }
 
 /* Reads the document with this key of the handle at 1; `found` gets 0 or 1.

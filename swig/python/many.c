@@ -3,12 +3,15 @@
  * A list or a tuple is taken in chunks: documents are read with the GIL,
  * added without it, so two threads can fill two indexes at once. Any other
  * iterable runs Python code between two documents, which may look at the
- * index; there each document is added before the next is asked for.
+ * index; there each document is added before the next is asked for. With
+ * several threads a loader takes the chunks of any iterable, and its workers
+ * go on while documents are read.
  *
  * Invariant: documents are added in the order given; what a document or its
  * values refuse is noted and the rest goes on; any other error ends the call
  * and what was added before stays.
- * Threads: the GIL is held but while a chunk is added.
+ * Threads: the GIL is held but while a chunk is added. A loader's workers
+ * never touch Python.
  * Owns: the chunk's documents.
  */
 #include "binding.h"
@@ -20,6 +23,7 @@ typedef struct adding {
     grb_py_handle *index;
     grb_py_handle *schema; /* held: another thread may add fields */
     int overwrite;
+    grebe_loader *loader; /* NULL: one thread */
     PyObject *unknown;  /* a set, or NULL: unlisted fields are refused */
     PyObject *failures; /* [(position, key, error)] */
     uint64_t added;
@@ -44,16 +48,17 @@ static PyObject *key_of(const adding *self, PyObject *source) {
 }
 
 /* Moves the exception that is set into the report if it is about a document.
- * 0, or -1 with the exception still set. */
-static int failure_note(adding *self, Py_ssize_t place, PyObject *source) {
-    PyObject *type, *value, *trace, *key = NULL, *row = NULL;
+ * Takes over `key`. 0, or -1 with the exception still set. */
+static int failure_note(adding *self, Py_ssize_t place, PyObject *key) {
+    PyObject *type, *value, *trace, *row = NULL;
     if (!PyErr_ExceptionMatches(grb_py_error_class(GREBE_DOCUMENT)) &&
-        !PyErr_ExceptionMatches(grb_py_error_class(GREBE_LIMIT)))
+        !PyErr_ExceptionMatches(grb_py_error_class(GREBE_LIMIT))) {
+        Py_XDECREF(key);
         return -1;
+    }
     PyErr_Fetch(&type, &value, &trace);
     PyErr_NormalizeException(&type, &value, &trace);
-    key = key_of(self, source);
-    row = Py_BuildValue("nOO", place, key, value);
+    if (key) row = Py_BuildValue("nOO", place, key, value);
     int bad = !row || PyList_Append(self->failures, row);
     Py_XDECREF(row);
     Py_XDECREF(key);
@@ -61,6 +66,15 @@ static int failure_note(adding *self, Py_ssize_t place, PyObject *source) {
     Py_XDECREF(value);
     Py_XDECREF(trace);
     return bad ? -1 : 0;
+}
+
+/* The same for the exception that a document's reading has raised. */
+static int source_note(adding *self, Py_ssize_t place, PyObject *source) {
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    PyObject *key = key_of(self, source);
+    PyErr_Restore(type, value, trace);
+    return failure_note(self, place, key);
 }
 
 static int status_fatal(grebe_status status) {
@@ -82,11 +96,14 @@ static int chunk_add(adding *self) {
     Py_BEGIN_ALLOW_THREADS for (; done < count; done++) {
         grebe_error *err = &self->errors[done];
         err->status = GREBE_OK;
-        grebe_status status = grebe_index_add(index, self->documents[done],
-                                              self->overwrite, err);
+        grebe_status status =
+            self->loader
+                ? grebe_loader_add(self->loader, self->documents[done], err)
+                : grebe_index_add(index, self->documents[done],
+                                  self->overwrite, err);
         if (status == GREBE_OK) {
-            self->added++;
-        } else if (status_fatal(status)) {
+            self->added += !self->loader;
+        } else if (self->loader || status_fatal(status)) {
             done++;
             break;
         }
@@ -96,7 +113,7 @@ static int chunk_add(adding *self) {
     for (uint32_t i = 0; i < done && !bad; i++) {
         if (self->errors[i].status == GREBE_OK) continue;
         grb_py_raise(&self->errors[i]);
-        bad = failure_note(self, self->places[i], self->sources[i]);
+        bad = source_note(self, self->places[i], self->sources[i]);
     }
     chunk_forget(self);
     return bad ? -1 : PyErr_CheckSignals();
@@ -121,7 +138,7 @@ static int chunk_take(adding *self, Py_ssize_t place, PyObject *source) {
                         "a document is a mapping of names to values, not %s",
                         Py_TYPE(source)->tp_name);
         }
-        return failure_note(self, place, source);
+        return source_note(self, place, source);
     }
     self->size += grb_py_document_size(*slot);
     self->places[self->count] = place;
@@ -130,14 +147,17 @@ static int chunk_take(adding *self, Py_ssize_t place, PyObject *source) {
     return 0;
 }
 
+static int chunk_full(const adding *self) {
+    return self->count == CHUNK_MAX || self->size > CHUNK_SIZE_MAX;
+}
+
 static int list_run(adding *self, PyObject *list) {
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list); i++) {
         PyObject *source = PySequence_Fast_GET_ITEM(list, i);
         Py_INCREF(source);
         int bad = chunk_take(self, i, source);
         Py_DECREF(source);
-        if (!bad && (self->count == CHUNK_MAX || self->size > CHUNK_SIZE_MAX))
-            bad = chunk_add(self);
+        if (!bad && chunk_full(self)) bad = chunk_add(self);
         if (bad) return -1;
     }
     return self->count ? chunk_add(self) : 0;
@@ -159,11 +179,91 @@ static int iterable_run(adding *self, PyObject *iterable) {
     for (Py_ssize_t i = 0; !bad && (source = PyIter_Next(iterator)); i++) {
         bad = chunk_take(self, i, source);
         Py_DECREF(source);
-        if (!bad && self->count) bad = chunk_add(self);
+        if (!bad && self->count && (!self->loader || chunk_full(self)))
+            bad = chunk_add(self);
     }
     Py_DECREF(iterator);
-    return bad || PyErr_Occurred() ? -1 : 0;
+    if (bad || PyErr_Occurred()) return -1;
+    return self->count ? chunk_add(self) : 0;
 }
+
+/* ---- loading on several threads ---- */
+
+/* The key of a document that was refused, new reference. */
+static PyObject *refused_key(const adding *self,
+                             const grebe_document *document) {
+    uint32_t field;
+    grebe_value value;
+    for (uint32_t i = 0; i < grebe_document_count(document); i++)
+        if (grebe_document_value(document, i, &field, &value, NULL) ==
+                GREBE_OK &&
+            field == self->schema->state->key)
+            return grb_py_value_write(&value);
+    Py_RETURN_NONE;
+}
+
+/* Place in the caller's order of the loader's document `n`, which did not get
+ * those of the first `known` failures, rows by rising places; `*passed` of
+ * them stand before the document asked for last. */
+static Py_ssize_t place_of(const adding *self, uint64_t n, Py_ssize_t known,
+                           Py_ssize_t *passed) {
+    Py_ssize_t place = (Py_ssize_t)n + *passed;
+    for (; *passed < known; ++*passed, place++) {
+        PyObject *row = PyList_GET_ITEM(self->failures, *passed);
+        if (PyLong_AsSsize_t(PyTuple_GET_ITEM(row, 0)) > place) break;
+    }
+    return place;
+}
+
+static int refused_note(adding *self) {
+    uint64_t n;
+    grebe_document *document;
+    grebe_error err;
+    int bad = 0;
+    Py_ssize_t known = PyList_GET_SIZE(self->failures), passed = 0;
+    while (!bad &&
+           grebe_loader_refused(self->loader, &n, &document, &err)) {
+        PyObject *key = refused_key(self, document);
+        grebe_document_free(document);
+        Py_ssize_t place = place_of(self, n, known, &passed);
+        grb_py_raise(&err);
+        bad = failure_note(self, place, key);
+    }
+    return bad ? -1 : PyList_Sort(self->failures);
+}
+
+/* Waits for the workers. What failed before, if anything, stays the error. */
+static int loader_finish(adding *self, int bad) {
+    PyObject *type, *value, *trace;
+    grebe_error err;
+    grebe_status status;
+    PyErr_Fetch(&type, &value, &trace);
+    Py_BEGIN_ALLOW_THREADS status =
+        grebe_loader_finish(self->loader, &self->added, &err);
+    Py_END_ALLOW_THREADS if (bad) {
+        PyErr_Restore(type, value, trace);
+        return -1;
+    }
+    if (status == GREBE_OK) return refused_note(self);
+    grb_py_raise(&err);
+    return -1;
+}
+
+/* Numbers beyond 32 bits are refused by the core as well. */
+static uint32_t threads_of(long threads) {
+    return threads < 0 || threads > INT32_MAX ? 0 : (uint32_t)threads;
+}
+
+static int loader_begin(adding *self, uint32_t threads) {
+    grebe_error err;
+    if (grebe_loader_new(self->index->pointer, threads, self->overwrite,
+                         &self->loader, &err) == GREBE_OK)
+        return 0;
+    grb_py_raise(&err);
+    return -1;
+}
+
+/* ---- the call ---- */
 
 static adding *adding_new(PyObject *const *args) {
     grb_py_handle *index = grb_py_handle_of(args[0], GRB_PY_INDEX);
@@ -187,6 +287,7 @@ static adding *adding_new(PyObject *const *args) {
 
 static void adding_free(adding *self) {
     chunk_forget(self);
+    grebe_loader_free(self->loader);
     for (uint32_t i = 0; i < CHUNK_MAX; i++)
         grebe_document_free(self->documents[i]);
     Py_XDECREF(self->failures);
@@ -195,21 +296,24 @@ static void adding_free(adding *self) {
     PyMem_Free(self);
 }
 
-/* add_many(index, iterable, overwrite, set or None): (added, failures) */
+/* add_many(index, iterable, overwrite, set or None, threads): (added,
+ * failures) */
 PyObject *grb_py_add_many(PyObject *module, PyObject *const *args,
                           Py_ssize_t count) {
     PyObject *result = NULL;
-    if (count != 4) return PyErr_Format(PyExc_TypeError, "add_many: four");
+    if (count != 5) return PyErr_Format(PyExc_TypeError, "add_many: five");
+    long threads = PyLong_AsLong(args[4]);
+    if (threads == -1 && PyErr_Occurred()) return NULL;
     adding *self = adding_new(args);
     if (!self) return NULL;
     if (!self->failures) goto done;
+    if (threads != 1 && loader_begin(self, threads_of(threads))) goto done;
     int bad = PyList_CheckExact(args[1]) || PyTuple_CheckExact(args[1])
                   ? list_run(self, args[1])
                   : iterable_run(self, args[1]);
-    if (bad)
-        rest_add(self);
-    else
-        result = Py_BuildValue("KO", self->added, self->failures);
+    if (bad) rest_add(self);
+    if (self->loader) bad = loader_finish(self, bad);
+    if (!bad) result = Py_BuildValue("KO", self->added, self->failures);
 done:
     adding_free(self);
     return result;

@@ -115,9 +115,12 @@ describe("errors", function()
       assert.is_false(ok)
       assert.equal(thrown, err)
       assert.is_false(ix:has "lost")
-      ok, err = pcall(ix.add_many, ix, function() error(thrown, 0) end)
-      assert.is_false(ok)
-      assert.equal(thrown, err)
+      for threads = 1, 2 do
+        ok, err = pcall(ix.add_many, ix, function() error(thrown, 0) end,
+                        { threads = threads })
+        assert.is_false(ok)
+        assert.equal(thrown, err)
+      end
     end
     assert.is_false((pcall(ix.batch, ix, function() error(nil) end)))
   end)

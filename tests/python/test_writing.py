@@ -20,15 +20,16 @@ class TestAddMany:
             with pytest.raises(TypeError):
                 ix.add_many(wrong)
 
+    @pytest.mark.parametrize("threads", [1, 3])
     @pytest.mark.parametrize("make", [list, iter], ids=["list", "iterator"])
-    def test_tries_all_then_raises_the_first_failure(self, ix, make):
+    def test_tries_all_then_raises_the_first_failure(self, ix, make, threads):
         rows = [{"id": str(i), "year": i} for i in range(100)]
         rows[3]["year"] = "x"
         rows[70] = {"id": "70", "nosuch": 1}
         rows[80] = 5
         rows[90] = {"year": 1}
         with pytest.raises(grebe.DocumentError) as caught:
-            ix.add_many(make(rows))
+            ix.add_many(make(rows), threads=threads)
         error = caught.value
         assert error.field == "year" and error.key == "3"
         assert error.added == 96
@@ -43,6 +44,38 @@ class TestAddMany:
         ix.commit()
         assert len(ix) == 96
         assert "2" in ix and "4" in ix and "3" not in ix
+
+    def test_several_threads_do_what_one_does(self, tmp_path):
+        schema = {"id": grebe.Key(), "t": grebe.Text(), "n": grebe.Int()}
+        found = []
+        for threads in (1, 2, 5):
+            with grebe.Index(str(tmp_path / str(threads)), schema, docs_max=50) as ix:
+                rows = ({"id": str(i % 700), "t": f"a w{i % 9}", "n": i}
+                        for i in range(1000))
+                ix.add_many(rows, threads=threads)
+                ix.commit()
+                hits = ix.search("t:w3", limit=1000, sort="_order")
+                found.append((len(ix), list(hits.keys), ix.stats()["adds"]))
+        assert found[0] == found[1] == found[2]
+        assert found[0][0] == 700
+
+    def test_threads_have_a_range(self, ix):
+        for wrong in (0, 65, -1, 2**40):
+            with pytest.raises(ValueError, match="1 to 64"):
+                ix.add_many([], threads=wrong)
+        with pytest.raises(TypeError):
+            ix.add_many([], threads="2")
+
+    def test_what_the_iterable_raises_ends_the_threads(self, ix):
+        def rows():
+            for i in range(300):
+                yield {"id": str(i)}
+            raise KeyError("enough")
+
+        with pytest.raises(KeyError):
+            ix.add_many(rows(), threads=2)
+        ix.commit()
+        assert len(ix) == 300
 
     def test_may_return_the_report(self, ix):
         report = ix.add_many([{"id": "1"}, {"id": 2}], errors="return")

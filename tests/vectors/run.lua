@@ -132,6 +132,7 @@ end
 function verbs.add_many(world, step, documents)
   local options = overwrite_of(step)
   options.errors = "return"
+  options.threads = step.threads
   local rows = {}
   local list = world:thing(step):add_many(given(documents), options)
   for i, row in ipairs(list or {}) do
@@ -142,10 +143,12 @@ end
 
 function verbs.fill(world, step, how)
   local i = how[1] - 1
+  local options = overwrite_of(step)
+  options.threads = step.threads
   world:thing(step):add_many(function()
     i = i + 1
     return i < how[2] and given(how[3], i) or nil
-  end, overwrite_of(step))
+  end, options)
 end
 
 function verbs.delete(world, step, key)

@@ -36,7 +36,7 @@ SPREADS = {
 MEMBERS = set(
     "on error is overwrite failures info undo commit uncommitted since strict fields "
     "op where sort limit offset after facets highlight total_max ids total exact hits "
-    "scores docs cursor counts missing passages page contains".split()
+    "scores docs cursor counts missing passages page contains threads".split()
 )
 FOUND = {"ids", "total", "exact", "hits", "scores", "docs", "cursor", "counts"}
 FOUND |= {"missing", "passages", "page", "error"}
@@ -279,7 +279,10 @@ class World:
 
     def do_add_many(self, step, documents):
         failures = self.thing(step).add_many(
-            given(documents), overwrite=step.get("overwrite", True), errors="return"
+            given(documents),
+            overwrite=step.get("overwrite", True),
+            errors="return",
+            threads=step.get("threads", 1),
         )
         rows = [[place, error.field or "", error.word] for place, _, error in failures]
         same("failures", step.get("failures", []), rows)
@@ -288,7 +291,9 @@ class World:
         start, end, document = how
         overwrite = step.get("overwrite", True)
         self.thing(step).add_many(
-            (given(document, i) for i in range(start, end)), overwrite=overwrite
+            (given(document, i) for i in range(start, end)),
+            overwrite=overwrite,
+            threads=step.get("threads", 1),
         )
 
     def do_delete(self, step, key):

@@ -14,29 +14,72 @@ static grebe_status index_of(world *w, json_t *step, grebe_index **out) {
     return GREBE_OK;
 }
 
-static grebe_status document_add(grebe_index *index, json_t *json,
-                                 int overwrite, grebe_error *err) {
-    grebe_schema *schema;
-    grebe_document *document = NULL;
-    grebe_status status = grebe_index_schema(index, &schema, err);
-    if (status) return status;
-    status = document_build(schema, json, &document, err);
-    if (!status) status = grebe_index_add(index, document, overwrite, err);
-    grebe_document_free(document);
-    grebe_schema_release(schema);
-    return status;
-}
-
 static int overwrite_of(json_t *step) {
     json_t *value = json_object_get(step, "overwrite");
     return !value || json_is_true(value);
 }
 
+/* Adds to the index, or, where a step has threads, through a loader. */
+typedef struct adding {
+    grebe_index *index;
+    grebe_loader *loader;
+    int overwrite;
+} adding;
+
+static grebe_status adding_begin(world *w, json_t *step, adding *to,
+                                 grebe_error *err) {
+    json_t *threads = json_object_get(step, "threads");
+    *to = (adding){.overwrite = overwrite_of(step)};
+    index_of(w, step, &to->index);
+    if (!threads) return GREBE_OK;
+    return grebe_loader_new(to->index, (uint32_t)json_integer_value(threads),
+                            to->overwrite, &to->loader, err);
+}
+
+static grebe_status document_add(const adding *to, json_t *json,
+                                 grebe_error *err) {
+    grebe_schema *schema;
+    grebe_document *document = NULL;
+    grebe_status status = grebe_index_schema(to->index, &schema, err);
+    if (status) return status;
+    status = document_build(schema, json, &document, err);
+    if (!status)
+        status = to->loader
+                     ? grebe_loader_add(to->loader, document, err)
+                     : grebe_index_add(to->index, document, to->overwrite, err);
+    grebe_document_free(document);
+    grebe_schema_release(schema);
+    return status;
+}
+
+static json_t *failure_of(size_t place, const grebe_error *err) {
+    return json_pack("[iss]", (int)place, err->field,
+                     grebe_status_word(err->status));
+}
+
+/* Ends a loader. Documents that a vector's loader refuses were all given to
+ * it: their numbers are their places. */
+static grebe_status adding_end(adding *to, json_t *failures,
+                               grebe_error *err) {
+    uint64_t place;
+    grebe_document *document;
+    if (!to->loader) return GREBE_OK;
+    grebe_status status = grebe_loader_finish(to->loader, NULL, err);
+    while (!status &&
+           grebe_loader_refused(to->loader, &place, &document, err)) {
+        grebe_document_free(document);
+        if (!failures) status = err->status;
+        else json_array_append_new(failures, failure_of((size_t)place, err));
+    }
+    grebe_loader_free(to->loader);
+    return status;
+}
+
 static grebe_status add_run(world *w, json_t *step, json_t *argument,
                             grebe_error *err) {
-    grebe_index *index;
-    index_of(w, step, &index);
-    return document_add(index, argument, overwrite_of(step), err);
+    adding to = {.overwrite = overwrite_of(step)};
+    index_of(w, step, &to.index);
+    return document_add(&to, argument, err);
 }
 
 /* {"add_many": [...], "failures": [[place, key or null, word], ...]} */
@@ -44,21 +87,19 @@ static grebe_status add_many_run(world *w, json_t *step, json_t *argument,
                                  grebe_error *err) {
     json_t *document, *failures = json_array();
     json_t *wanted = json_object_get(step, "failures");
-    grebe_index *index;
+    adding to;
     size_t i;
-    index_of(w, step, &index);
+    grebe_status status = adding_begin(w, step, &to, err);
+    if (status) return status;
     json_array_foreach(argument, i, document) {
-        grebe_status status =
-            document_add(index, document, overwrite_of(step), err);
-        if (status)
-            json_array_append_new(failures,
-                                  json_pack("[iss]", (int)i, err->field,
-                                            grebe_status_word(status)));
+        if (document_add(&to, document, err))
+            json_array_append_new(failures, failure_of(i, err));
     }
+    status = adding_end(&to, failures, err);
     json_t *none = json_array();
     vector_same(w, "failures", wanted ? wanted : none, failures, 0);
     json_decref(none);
-    return GREBE_OK;
+    return status;
 }
 
 /* {"fill": [from, to, document]} */
@@ -66,15 +107,15 @@ static grebe_status fill_run(world *w, json_t *step, json_t *argument,
                              grebe_error *err) {
     json_int_t i = json_integer_value(json_array_get(argument, 0));
     json_int_t to = json_integer_value(json_array_get(argument, 1));
-    grebe_status status = GREBE_OK;
-    grebe_index *index;
-    index_of(w, step, &index);
+    adding adds;
+    grebe_status status = adding_begin(w, step, &adds, err);
     for (; i < to && !status; i++) {
         json_t *document = json_filled(json_array_get(argument, 2), i);
-        status = document_add(index, document, overwrite_of(step), err);
+        status = document_add(&adds, document, err);
         json_decref(document);
     }
-    return status;
+    grebe_status end = adding_end(&adds, NULL, err);
+    return status ? status : end;
 }
 
 static void is_compare(world *w, json_t *step, uint64_t count) {

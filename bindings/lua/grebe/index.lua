@@ -37,7 +37,8 @@ index.get = core.get
 --- add(document, { overwrite = true }): replaces what has its key.
 index.add = core.add
 --- add_many(array or iterator function, { overwrite =, errors = "return",
--- ignore_unknown = true }): all are tried, then the first failure is raised
+-- ignore_unknown = true, threads = 1..64 }): all are tried, then the first
+-- failure is raised
 -- with .added and .failures, an array of { position =, key =, error = }.
 -- errors = "return" returns that array, ignore_unknown sorted names.
 function index.add_many(self, documents, options)

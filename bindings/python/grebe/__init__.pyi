@@ -447,6 +447,7 @@ class Index(_Readable):
         errors: Literal["raise"] = "raise",
         ignore_unknown: Literal[False] = False,
         progress: bool = False,
+        threads: int = 1,
     ) -> None: ...
     @overload
     def add_many(
@@ -457,6 +458,7 @@ class Index(_Readable):
         errors: Literal["raise"] = "raise",
         ignore_unknown: bool,
         progress: bool = False,
+        threads: int = 1,
     ) -> list[str] | None: ...
     @overload
     def add_many(
@@ -467,6 +469,7 @@ class Index(_Readable):
         errors: Literal["return"],
         ignore_unknown: bool = False,
         progress: bool = False,
+        threads: int = 1,
     ) -> list[tuple[int, str | int | None, Exception]]: ...
     def delete(self, key: _Key) -> int: ...
     def delete_many(self, keys: Iterable[_Key]) -> int: ...

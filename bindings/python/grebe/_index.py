@@ -198,6 +198,7 @@ class Index(_Readable):
         errors="raise",
         ignore_unknown=False,
         progress=False,
+        threads=1,
     ):
         """Adds documents from any iterable; returns None, or a report.
 
@@ -206,14 +207,18 @@ class Index(_Readable):
         errors="return" returns that list instead. `ignore_unknown` leaves unlisted
         fields out and returns the sorted list of their names. What the iterable
         itself raises passes on; documents before it stay. `progress` shows tqdm's
-        bar if tqdm is installed.
+        bar if tqdm is installed. `threads` (1 to 64) analyse and write what this
+        one reads: the same result, sooner where there is much; until the end `get`
+        and commits see a beginning of the documents.
         """
         if errors not in ("raise", "return"):
             raise ValueError(f'errors is "raise" or "return", not {errors!r}')
         unknown = set() if ignore_unknown else None
         if progress:
             documents = _with_progress(documents)
-        added, failures = core.add_many(self._h, documents, overwrite, unknown)
+        added, failures = core.add_many(
+            self._h, documents, overwrite, unknown, threads
+        )
         if failures and errors == "raise":
             error = failures[0][2]
             if not isinstance(error, core.DocumentError):

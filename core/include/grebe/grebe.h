@@ -5,6 +5,7 @@
 #include "grebe/container.h"
 #include "grebe/document.h"
 #include "grebe/index.h"
+#include "grebe/loader.h"
 #include "grebe/query.h"
 #include "grebe/schema.h"
 #include "grebe/search.h"

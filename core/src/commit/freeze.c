@@ -1,16 +1,13 @@
-/* commit/freeze.c - memory segments become files, files become fewer.
+/* commit/freeze.c - memory segments become files, files become fewer: when,
+ * and which.
  *
- * Freezing and merging are one act: join neighbouring leaves of the live list
- * into one new segment file. Freezing keeps every document, dead ones too, so
- * statistics stay; merging drops the dead. The new leaf's view begins with
- * what is dead at the writer's epoch. The live list changes at once, but
- * nothing on disk names the new file before the next hard commit; old
- * snapshots keep the leaves that they have.
+ * The live list changes at once (join.c), but nothing on disk names a new file
+ * before the next hard commit; old snapshots keep the leaves that they have.
  *
  * Invariant: in the live list files stand before memory segments.
  * Threads: under the writer's mutex.
  */
-#include "commit/writer.h"
+#include "commit/join.h"
 #include "merge/policy.h"
 
 #define PACK_DOCS 1024u /* smaller memory segments are packed together */
@@ -24,150 +21,17 @@ grebe_status grb_leaf_dead(grb_writer *w, const grb_leaf *leaf,
     return *out ? GREBE_OK : grb_error_memory(err, max_doc / 8);
 }
 
-/* ---- joining leaves into a file ---- */
-
-typedef struct join {
-    grb_source *sources;
-    grb_bitmap **dead;
-    uint32_t count;
-    uint32_t docs_kept;
-} join;
-
-static void join_free(grb_writer *w, join *j) {
-    for (uint32_t i = 0; j->dead && i < j->count; i++)
-        grb_bitmap_release(j->dead[i]);
-    grb_free(w->allocator, j->dead, j->count * sizeof *j->dead + 1);
-    grb_free(w->allocator, j->sources, j->count * sizeof *j->sources + 1);
-}
-
-/* For a merge the bitmaps are turned into those of the living. */
-static void join_live(grb_bitmap *dead, uint32_t max_doc) {
-    for (uint32_t i = 0; i < dead->word_count; i++)
-        dead->words[i] = ~dead->words[i];
-    if (max_doc % 64)
-        dead->words[max_doc / 64] &= (1ull << (max_doc % 64)) - 1;
-}
-
-static grebe_status join_prepare(grb_writer *w, uint32_t first, bool drop,
-                                 join *j, grebe_error *err) {
-    j->sources =
-        grb_alloc_zero(w->allocator, j->count * sizeof *j->sources + 1);
-    j->dead = grb_alloc_zero(w->allocator, j->count * sizeof *j->dead + 1);
-    if (!j->sources || !j->dead)
-        return grb_error_memory(err, j->count * sizeof *j->sources);
-    uint64_t kept = 0;
-    for (uint32_t i = 0; i < j->count; i++) {
-        const grb_leaf *leaf = &w->list->leaves[first + i];
-        grebe_status status = grb_leaf_dead(w, leaf, &j->dead[i], err);
-        if (status != GREBE_OK) return status;
-        uint32_t dead = j->dead[i] ? j->dead[i]->set_count : 0;
-        j->sources[i].segment = leaf->segment;
-        j->sources[i].bounds = leaf->bounds;
-        kept += leaf->bounds.max_doc - (drop ? dead : 0);
-        if (kept > INT32_MAX)
-            return grb_error(err, GREBE_LIMIT,
-                             "a segment of more than 2,147,483,647 documents");
-        j->docs_kept = (uint32_t)kept;
-        if (!drop || !j->dead[i]) continue;
-        join_live(j->dead[i], leaf->bounds.max_doc);
-        j->sources[i].live = j->dead[i]->words;
-    }
-    return GREBE_OK;
-}
-
-/* The dead of all sources, one behind the other. */
-static grebe_status join_dead(grb_writer *w, const join *j, grb_bitmap **out,
-                              grebe_error *err) {
-    bool any = false;
-    for (uint32_t i = 0; i < j->count; i++) any |= j->dead[i] != NULL;
-    *out = NULL;
-    if (!any) return GREBE_OK;
-    grb_bitmap *all = grb_bitmap_new(w->allocator, j->docs_kept);
-    if (!all) return grb_error_memory(err, j->docs_kept / 8);
-    uint32_t at = 0;
-    for (uint32_t i = 0; i < j->count; i++) {
-        uint32_t max_doc = j->sources[i].bounds.max_doc;
-        for (uint32_t d = 0; j->dead[i] && d < max_doc; d++) {
-            if (!grb_bit(j->dead[i]->words, d)) continue;
-            grb_bit_set(all->words, at + d);
-            all->set_count++;
-        }
-        at += max_doc;
-    }
-    *out = all;
-    return GREBE_OK;
-}
-
-static grebe_status directory_ensure(grb_writer *w, grebe_error *err) {
-    return w->directory
-               ? GREBE_OK
-               : grb_directory_open_ram(w->allocator, &w->directory, err);
-}
-
-/* Development builds read back every file that they write. */
-static grebe_status file_check(grb_segment *segment, grebe_error *err) {
-#ifdef GREBE_DEV
-    grb_segfile_census census = {0};
-    return grb_segfile_check(segment, &census, err);
-#else
-    (void)segment;
-    (void)err;
-    return GREBE_OK;
-#endif
-}
-
-static grebe_status file_write(grb_writer *w, const join *j, grb_segment **out,
-                               grebe_error *err) {
-    grebe_status status;
-    char name[32];
-    grb_segfile_written written;
-    grb_segfile_options options = {.sync = w->durable != NULL};
-    memcpy(options.uuid, w->uuid, sizeof w->uuid);
-    GRB_TRY(directory_ensure(w, err));
-    options.file_number =
-        w->durable ? grb_durable_next_file(w->durable) : w->next_file++;
-    if (!w->options.deterministic) options.hash_seed = grb_random();
-    grb_segment_file_name(options.file_number, name);
-    options.schema = w->schema;
-    GRB_TRY(grb_segfile_write(w->directory, name, j->sources, j->count,
-                              &options, &written, err));
-    status = grb_segfile_open(w->directory, name, w->uuid, options.file_number,
-                              w->options.verify, out, err);
-    if (status == GREBE_OK) status = file_check(*out, err);
-    if (status != GREBE_OK || !w->durable)
-        w->directory->ops->remove(w->directory, name, NULL);
-done:
-    return status;
-}
-
 /* Replaces leaves [first, first + count) by one file, or by nothing where no
  * document is left. */
 static grebe_status leaves_join(grb_writer *w, uint32_t first, uint32_t count,
                                 bool drop, grebe_error *err) {
-    grebe_status status;
-    join j = {.count = count};
-    grb_leaf leaf = {0};
-    grb_bitmap *dead = NULL;
-    GRB_TRY(join_prepare(w, first, drop, &j, err));
-    if (j.docs_kept == 0) {
-        status = grb_writer_splice(w, first, count, NULL, 0, err);
-        goto done;
-    }
-    if (!drop) GRB_TRY(join_dead(w, &j, &dead, err));
-    GRB_TRY(file_write(w, &j, &leaf.segment, err));
-    grb_segfile_bounds(leaf.segment, &leaf.bounds);
-    leaf.view = grb_view_new(w->allocator, w->epoch, dead);
-    status = leaf.view ? grb_writer_splice(w, first, count, &leaf, 1, err)
-                       : grb_error_memory(err, 64);
-done:
-    if (status == GREBE_OK) {
-        w->checkpoint_due = w->durable != NULL;
-    } else {
-        grb_view_release(leaf.view);
-        grb_segment_release(leaf.segment);
-    }
-    grb_bitmap_release(dead);
-    join_free(w, &j);
+    grb_join *j;
+    bool taken;
+    grebe_status status = grb_join_begin(w, first, count, drop, &j, err);
+    if (status != GREBE_OK) return status;
+    status = grb_join_write(j, err);
+    if (status == GREBE_OK) status = grb_join_end(j, &taken, err);
+    grb_join_free(j);
     return status;
 }
 
@@ -242,6 +106,13 @@ static grebe_status row_freeze(grb_writer *w, uint32_t i, grebe_error *err) {
     return status;
 }
 
+static void freeze_count(grb_writer *w, uint64_t begun) {
+    w->stats.freezes++;
+    w->stats.freeze_ns += grb_clock_ns() - begun;
+    w->freeze_at = w->options.memory_max;
+    w->freeze_docs_at = w->options.docs_max;
+}
+
 grebe_status grb_writer_freeze(grb_writer *w, grebe_error *err) {
     grebe_status status;
     uint64_t begun = grb_clock_ns();
@@ -253,10 +124,7 @@ grebe_status grb_writer_freeze(grb_writer *w, grebe_error *err) {
         /* A row without documents has left nothing in its place. */
         if (i < w->list->count && w->list->leaves[i].segment->file_number) i++;
     }
-    w->stats.freezes++;
-    w->stats.freeze_ns += grb_clock_ns() - begun;
-    w->freeze_at = w->options.memory_max;
-    w->freeze_docs_at = w->options.docs_max;
+    freeze_count(w, begun);
 done:
     grb_writer_recount(w);
     return status;
@@ -264,12 +132,16 @@ done:
 
 /* ---- merging ---- */
 
+static void merge_count(grb_writer *w, uint64_t begun, grebe_status status) {
+    w->stats.merges += status == GREBE_OK;
+    w->stats.merge_ns += grb_clock_ns() - begun;
+}
+
 static grebe_status merge_run(grb_writer *w, uint32_t first, uint32_t count,
                               grebe_error *err) {
     uint64_t begun = grb_clock_ns();
     grebe_status status = leaves_join(w, first, count, true, err);
-    w->stats.merges += status == GREBE_OK;
-    w->stats.merge_ns += grb_clock_ns() - begun;
+    merge_count(w, begun, status);
     return status;
 }
 
@@ -312,14 +184,21 @@ static grebe_status failure_count(grb_writer *w, uint64_t bytes, uint64_t docs,
     return failed;
 }
 
-grebe_status grb_writer_maintain(grb_writer *w, grebe_error *err) {
-    uint64_t bytes = w->sealed_bytes, docs = w->sealed_docs;
+/* What memory segments hold. */
+static void memory_count(const grb_writer *w, uint64_t *bytes,
+                         uint64_t *docs) {
     grb_bounds bounds;
-    if (w->growing) {
-        grb_memseg_peek(w->growing, &bounds);
-        bytes += grb_memseg_bytes(w->growing);
-        docs += bounds.max_doc;
-    }
+    *bytes = w->sealed_bytes;
+    *docs = w->sealed_docs;
+    if (!w->growing) return;
+    grb_memseg_peek(w->growing, &bounds);
+    *bytes += grb_memseg_bytes(w->growing);
+    *docs += bounds.max_doc;
+}
+
+grebe_status grb_writer_maintain(grb_writer *w, grebe_error *err) {
+    uint64_t bytes, docs;
+    memory_count(w, &bytes, &docs);
     bool full = bytes >= w->freeze_at || docs >= w->freeze_docs_at ||
                 (w->sealed_docs && w->list->count > GRB_MEMORY_LEAVES_MAX &&
                  w->freeze_docs_at == w->options.docs_max &&
@@ -327,6 +206,55 @@ grebe_status grb_writer_maintain(grb_writer *w, grebe_error *err) {
     if (GRB_LIKELY(!full)) return GREBE_OK;
     grebe_status status = grb_writer_freeze(w, err);
     if (status == GREBE_OK) status = merges_due(w, err);
+    return status == GREBE_OK ? status : failure_count(w, bytes, docs, status);
+}
+
+/* ---- the same without the mutex ---- */
+
+static bool leaf_joined(const grb_writer *w, uint32_t i) {
+    const grb_join *j = w->joins;
+    while (j && !grb_join_reads(j, w->list->leaves[i].segment))
+        j = grb_join_next(j);
+    return j != NULL;
+}
+
+grebe_status grb_freeze_begin(grb_writer *w, grb_join **out,
+                              grebe_error *err) {
+    uint32_t last = w->list->count - 1, i = memory_first(w);
+    uint64_t bytes, docs;
+    grebe_status status;
+    *out = NULL;
+    memory_count(w, &bytes, &docs);
+    while (i < last && leaf_joined(w, i)) i++;
+    if (i < last)
+        status = grb_writer_freeze(w, err);
+    else
+        status = grb_join_begin(w, last, 1, false, out, err);
+    return status == GREBE_OK ? status : failure_count(w, bytes, docs, status);
+}
+
+grebe_status grb_merge_begin(grb_writer *w, grb_join **out, grebe_error *err) {
+    uint32_t first = 0, count = 0;
+    *out = NULL;
+    if (w->options.merging == GREBE_MERGE_MANUAL) return GREBE_OK;
+    grebe_status status = merge_choose(w, &first, &count, err);
+    if (status != GREBE_OK || count == 0) return status;
+    for (uint32_t i = 0; i < count; i++)
+        if (leaf_joined(w, first + i)) return GREBE_OK;
+    return grb_join_begin(w, first, count, true, out, err);
+}
+
+grebe_status grb_maintain_end(grb_writer *w, grb_join *j, grebe_status written,
+                              grebe_error *err) {
+    bool drops = grb_join_drops(j), taken = false;
+    uint64_t begun = grb_join_begun(j), bytes, docs;
+    grebe_status status = written;
+    memory_count(w, &bytes, &docs);
+    if (status == GREBE_OK) status = grb_join_end(j, &taken, err);
+    grb_join_free(j);
+    if (taken && drops) merge_count(w, begun, status);
+    if (taken && !drops) freeze_count(w, begun);
+    grb_writer_recount(w);
     return status == GREBE_OK ? status : failure_count(w, bytes, docs, status);
 }
 

@@ -9,7 +9,7 @@
  * lies in a file that the root names or in the log since the root.
  * Threads: under the writer's mutex, held through the sync.
  */
-#include "commit/writer.h"
+#include "commit/join.h"
 
 /* ---- checkpoint ---- */
 
@@ -26,12 +26,13 @@ static grebe_status state_fill(grb_writer *w, grb_state *state,
     return GREBE_OK;
 }
 
-/* Files that explicit snapshots may bring back. */
+/* Files that explicit snapshots may bring back, and those being written. */
 static grebe_status pins_collect(grb_writer *w, uint64_t **out, size_t *count,
                                  grebe_error *err) {
     size_t most = 0, n = 0;
     for (const grebe_snapshot *p = w->pins; p; p = p->next)
         most += p->snapshot->list->count;
+    for (const grb_join *j = w->joins; j; j = grb_join_next(j)) most++;
     uint64_t *files = grb_alloc(w->allocator, most * 8 + 1);
     if (!files) return grb_error_memory(err, most * 8);
     for (const grebe_snapshot *p = w->pins; p; p = p->next) {
@@ -41,6 +42,8 @@ static grebe_status pins_collect(grb_writer *w, uint64_t **out, size_t *count,
             if (s->file_number) files[n++] = s->file_number;
         }
     }
+    for (const grb_join *j = w->joins; j; j = grb_join_next(j))
+        files[n++] = grb_join_file(j);
     *out = files;
     *count = most;
     for (; n < most; n++) files[n] = 0;

@@ -37,10 +37,8 @@ grebe_status grb_update_victim(grb_writer *w, uint32_t leaf, uint32_t doc,
     return GREBE_OK;
 }
 
-/* Live documents with the key, newest first; the first is enough where keys
- * are unique. */
-static grebe_status victims_by_key(grb_writer *w, const grb_key *key,
-                                   grebe_error *err) {
+grebe_status grb_update_victims(grb_writer *w, const grb_key *key,
+                                grebe_error *err) {
     grebe_status status = GREBE_OK;
     grb_snapshot now;
     grb_writer_now(w, &now);
@@ -61,8 +59,7 @@ done:
     return status;
 }
 
-/* Views whose stamps would leave 32 bits begin anew. */
-static grebe_status views_rebase(grb_writer *w, grebe_error *err) {
+grebe_status grb_update_rebase(grb_writer *w, grebe_error *err) {
     for (uint32_t i = 0; i < w->list->count; i++) {
         grb_leaf leaf = w->list->leaves[i];
         bool growing = leaf.segment == w->growing;
@@ -107,8 +104,7 @@ static bool leaf_all_dead(const grb_writer *w, uint32_t leaf) {
     return grb_view_dead_total(l->view) >= bounds.max_doc;
 }
 
-/* Kills the reserved victims; cannot fail. */
-static void victims_kill(grb_writer *w) {
+void grb_update_replace(grb_writer *w) {
     bool drop = false;
     for (uint32_t i = 0; i < w->victim_count; i++) {
         const grb_victim *v = &w->victims[i];
@@ -124,7 +120,7 @@ static void victims_kill(grb_writer *w) {
 void grb_update_kill(grb_writer *w) {
     w->deleted += w->victim_count;
     w->stats.deletes += w->victim_count;
-    victims_kill(w);
+    grb_update_replace(w);
 }
 
 /* ---- the log ---- */
@@ -177,9 +173,8 @@ static void inverted_give(grb_writer *w, grb_inverted *inv) {
         atomic_exchange_explicit(&w->spare, inv, memory_order_acq_rel));
 }
 
-/* Whether a live document has the key. */
-static grebe_status key_in_use(grb_writer *w, const grb_key *key, bool *used,
-                               grebe_error *err) {
+grebe_status grb_update_key_used(grb_writer *w, const grb_key *key, bool *used,
+                                 grebe_error *err) {
     grb_snapshot now;
     uint32_t leaf, doc;
     grb_writer_now(w, &now);
@@ -195,12 +190,12 @@ grebe_status grb_update_add(grb_writer *w, grb_inverted *inv, bool overwrite,
     bool keyed = key && key->bytes, used = false;
     uint32_t doc;
     w->victim_count = 0;
-    GRB_TRY(views_rebase(w, err));
+    GRB_TRY(grb_update_rebase(w, err));
     GRB_TRY(grb_writer_grow(w, err));
     if (keyed && overwrite)
-        GRB_TRY(victims_by_key(w, key, err));
+        GRB_TRY(grb_update_victims(w, key, err));
     else if (keyed && w->unique)
-        GRB_TRY(key_in_use(w, key, &used, err));
+        GRB_TRY(grb_update_key_used(w, key, &used, err));
     GRB_TRY(grb_memseg_append(w->growing, inv, w->next_sequence, &doc, err));
     w->next_sequence++;
     w->next_ordinal++;
@@ -216,7 +211,7 @@ grebe_status grb_update_add(grb_writer *w, grb_inverted *inv, bool overwrite,
         grb_record_add(&w->pending, bytes, size, overwrite);
         log_check(w);
     }
-    victims_kill(w);
+    grb_update_replace(w);
 done:
     w->victim_count = 0;
     return status;
@@ -241,15 +236,13 @@ static grebe_status instance_rehome(grebe_document *to,
     return grb_document_put(to, id, &value, err);
 }
 
-/* A document made for another schema (an older one of this index, or one of
- * the same names) is taken over field by field; the index's own defaults
- * apply to it. `own` must live as long as `inv` is used. */
-static grebe_status document_rehome(grb_writer *w, grb_inverted *inv,
-                                    const grebe_document *document,
-                                    grebe_document **own, grebe_error *err) {
+grebe_status grb_update_rehome(grebe_schema *schema, const grebe_allocator *a,
+                               grb_inverted *inv,
+                               const grebe_document *document,
+                               grebe_document **own, grebe_error *err) {
     grebe_status status;
     uint32_t given = document->count - document->default_count;
-    GRB_TRY(grb_document_new(w->schema, w->allocator, own, err));
+    GRB_TRY(grb_document_new(schema, a, own, err));
     for (uint32_t i = 0; i < given; i++)
         GRB_TRY(instance_rehome(*own, document, &document->instances[i], err));
     status = grb_inverted_build(inv, *own, false, err);
@@ -282,7 +275,8 @@ grebe_status grb_writer_add(grb_writer *w, const grebe_document *document,
     GRB_TRY(grb_writer_enter(w, err));
     entered = true;
     if (GRB_UNLIKELY(document->schema != w->schema))
-        GRB_TRY(document_rehome(w, inv, document, &own, err));
+        GRB_TRY(grb_update_rehome(w->schema, w->allocator, inv, document, &own,
+                                  err));
     GRB_TRY(grb_writer_maintain(w, err));
     if (log_wanted(w))
         GRB_TRY(grb_inverted_log_make(inv, own ? own : document, err));
@@ -320,8 +314,8 @@ grebe_status grb_update_delete_key(grb_writer *w, const grb_key *key,
                                    grebe_error *err) {
     grebe_status status;
     w->victim_count = 0;
-    GRB_TRY(views_rebase(w, err));
-    GRB_TRY(victims_by_key(w, key, err));
+    GRB_TRY(grb_update_rebase(w, err));
+    GRB_TRY(grb_update_victims(w, key, err));
     if (w->victim_count && log_wanted(w)) {
         grb_record_delete_key(&w->pending, key->bytes, key->size);
         log_check(w);
@@ -412,7 +406,7 @@ grebe_status grb_writer_delete_by_query(grb_writer *w,
     if (query->type == GRB_QUERY_ALL) {
         GRB_TRY(grb_update_wipe(w, err));
     } else {
-        GRB_TRY(views_rebase(w, err));
+        GRB_TRY(grb_update_rebase(w, err));
         GRB_TRY(victims_by_query(w, query, err));
         if (w->victim_count && log_wanted(w)) GRB_TRY(log_victims(w, err));
         grb_update_kill(w);

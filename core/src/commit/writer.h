@@ -80,6 +80,7 @@ struct grb_writer {
     bool checkpoint_due;   /* the next hard commit cannot use the log */
     grb_mark hard;         /* at the last hard commit */
     struct grebe_snapshot *pins;
+    struct grb_join *joins; /* begun and not ended */
 
     _Atomic(grb_inverted *) spare; /* one kept for the next add */
     _Atomic uint32_t turn;         /* of adds, to time one in sixteen */
@@ -160,6 +161,24 @@ grebe_status grb_update_delete_key(grb_writer *w, const grb_key *key,
                                    grebe_error *err);
 /* Kills the victims gathered by grb_update_victim; cannot fail. */
 void grb_update_kill(grb_writer *w);
+/* The same for victims that are replaced: they are not counted as deleted. */
+void grb_update_replace(grb_writer *w);
+/* Gathers the live documents with the key; the first is enough where keys are
+ * unique. */
+grebe_status grb_update_victims(grb_writer *w, const grb_key *key,
+                                grebe_error *err);
+/* Whether a live document has the key. */
+grebe_status grb_update_key_used(grb_writer *w, const grb_key *key, bool *used,
+                                 grebe_error *err);
+/* Views whose stamps would leave 32 bits begin anew. */
+grebe_status grb_update_rebase(grb_writer *w, grebe_error *err);
+/* A document made for another schema (an older one of this index, or one of
+ * the same names) is taken over field by field; the index's own defaults
+ * apply to it. `own` must live as long as `inv` is used. */
+grebe_status grb_update_rehome(grebe_schema *schema, const grebe_allocator *a,
+                               grb_inverted *inv,
+                               const grebe_document *document,
+                               grebe_document **own, grebe_error *err);
 grebe_status grb_update_victim(grb_writer *w, uint32_t leaf, uint32_t doc,
                                grebe_error *err);
 grebe_status grb_update_wipe(grb_writer *w, grebe_error *err);
@@ -225,6 +244,18 @@ grebe_status grb_writer_freeze(grb_writer *w, grebe_error *err);
 /* Freezes and merges if the limits say so; failures are counted, and
  * returned only at twice the memory limit. */
 grebe_status grb_writer_maintain(grb_writer *w, grebe_error *err);
+/* The freeze of the last leaf, which is sealed, is begun for somebody to write
+ * without the mutex. Other memory segments that nobody freezes go first, here
+ * and now. *out NULL: there is nothing left to do. */
+grebe_status grb_freeze_begin(grb_writer *w, struct grb_join **out,
+                              grebe_error *err);
+/* Begins the next merge that is due; *out NULL: none is. */
+grebe_status grb_merge_begin(grb_writer *w, struct grb_join **out,
+                             grebe_error *err);
+/* Ends and frees what was begun as above and written with `written`; a failed
+ * freeze or merge is counted as by grb_writer_maintain. */
+grebe_status grb_maintain_end(grb_writer *w, struct grb_join *j,
+                              grebe_status written, grebe_error *err);
 grebe_status grb_writer_merge(grb_writer *w, grebe_error *err);
 /* Dead documents of a leaf at the present epoch; NULL in *out: none. */
 grebe_status grb_leaf_dead(grb_writer *w, const grb_leaf *leaf,

@@ -144,6 +144,18 @@ grebe_status grb_document_put_null(grebe_document *document, uint32_t field,
                                    grebe_error *err);
 void grb_document_clear(grebe_document *document);
 void grb_document_free(grebe_document *document); /* NULL-safe */
+/* A document as one block in an arena, to be given to another thread; NULL: no
+ * memory. Its schema is borrowed. */
+typedef struct grb_packed grb_packed;
+grb_packed *grb_document_pack(const grebe_document *document,
+                              grb_arena *arena);
+grebe_schema *grb_packed_schema(const grb_packed *packed);
+/* The packed document for another arena. NULL: no memory. */
+grb_packed *grb_packed_copy(const grb_packed *packed, grb_arena *arena);
+/* Makes *document, of any schema or NULL, what was packed. MEMORY. */
+grebe_status grb_document_unpack(const grb_packed *packed,
+                                 const grebe_allocator *a,
+                                 grebe_document **document, grebe_error *err);
 
 /* What a writer calls first: required fields (DOCUMENT with field and key)
  * and defaults of absent fields, which become instances like the others, so

@@ -28,6 +28,11 @@ grebe_status grb_memseg_append(grb_segment *s, const grb_inverted *inv,
                                uint64_t sequence, uint32_t *doc,
                                grebe_error *err);
 
+/* The sequences of all its documents begin at `base` instead of 0: a segment
+ * that was filled before its place was known. Writer only, before anybody else
+ * sees it. */
+void grb_memseg_set_base(grb_segment *s, uint64_t base);
+
 /* What the writer sees now; a snapshot keeps a copy. `totals` is acquired for
  * the caller (grb_totals_release). No allocation, no lock, O(1) beyond
  * counting pages that changed. */

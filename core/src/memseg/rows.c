@@ -71,7 +71,8 @@ grebe_status grb_memseg_stored(grb_segment *core, uint32_t doc, grb_buf *out,
 }
 
 uint64_t grb_memseg_sequence(grb_segment *core, uint32_t doc) {
-    return grb_memseg_row((const grb_memseg *)core, doc)->sequence;
+    const grb_memseg *s = (const grb_memseg *)core;
+    return s->sequence_base + grb_memseg_row(s, doc)->sequence;
 }
 
 grebe_status grb_memseg_lengths(grb_segment *core, const grb_bounds *b,

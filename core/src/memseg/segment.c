@@ -75,6 +75,10 @@ grebe_status grb_memseg_new(grb_pool *pool, grebe_schema *schema,
     return GREBE_OK;
 }
 
+void grb_memseg_set_base(grb_segment *core, uint64_t base) {
+    ((grb_memseg *)core)->sequence_base = base;
+}
+
 void grb_memseg_peek(grb_segment *core, grb_bounds *out) {
     const grb_memseg *s = (const grb_memseg *)core;
     out->max_doc = s->max_doc;

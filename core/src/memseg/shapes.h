@@ -220,6 +220,7 @@ typedef struct grb_memseg {
     uint32_t position_room;
     uint32_t position_ref;   /* reference of position_at */
     uint32_t position_pages; /* page numbers given away */
+    uint64_t sequence_base;  /* added to those of the rows */
     grb_totals *totals;
 
     /* Read by everybody. */
