@@ -41,6 +41,13 @@
 %ignore grebe_cancel_free;
 %ignore grebe_document_free;
 
+/* An option of add_many, written by hand. */
+%ignore grebe_loader_new;
+%ignore grebe_loader_add;
+%ignore grebe_loader_finish;
+%ignore grebe_loader_refused;
+%ignore grebe_loader_free;
+
 /* Structs cross as native values of the language, never as objects. */
 %rename("$ignore", %$isclass) "";
 %rename("$ignore", %$ismember, %$isvariable) "";
@@ -61,5 +68,6 @@
 %include "grebe/document.h"
 %include "grebe/query.h"
 %include "grebe/index.h"
+%include "grebe/loader.h"
 %include "grebe/search.h"
 %include "grebe/container.h"

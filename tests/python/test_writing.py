@@ -45,19 +45,21 @@ class TestAddMany:
         assert len(ix) == 96
         assert "2" in ix and "4" in ix and "3" not in ix
 
-    def test_several_threads_do_what_one_does(self, tmp_path):
-        schema = {"id": grebe.Key(), "t": grebe.Text(), "n": grebe.Int()}
+    def test_several_threads_do_what_one_does(self):
+        schema = grebe.Schema(id=grebe.key(), t=grebe.text(), n=grebe.int_())
         found = []
         for threads in (1, 2, 5):
-            with grebe.Index(str(tmp_path / str(threads)), schema, docs_max=50) as ix:
-                rows = ({"id": str(i % 700), "t": f"a w{i % 9}", "n": i}
-                        for i in range(1000))
-                ix.add_many(rows, threads=threads)
-                ix.commit()
-                hits = ix.search("t:w3", limit=1000, sort="_order")
-                found.append((len(ix), list(hits.keys), ix.stats()["adds"]))
+            index = grebe.Index(schema, docs_max=50)
+            rows = (
+                {"id": str(i % 700), "t": f"a w{i % 9}", "n": i} for i in range(1000)
+            )
+            index.add_many(rows, threads=threads)
+            index.commit()
+            hits = index.search("t:w3", limit=1000, sort="_order")
+            found.append((len(index), [hit.id for hit in hits], index.stats()["adds"]))
+            index.close()
         assert found[0] == found[1] == found[2]
-        assert found[0][0] == 700
+        assert found[0][0] == 700 and found[0][1]
 
     def test_threads_have_a_range(self, ix):
         for wrong in (0, 65, -1, 2**40):
