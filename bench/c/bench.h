@@ -220,20 +220,24 @@ static void answer_end(void) {
     fflush(stdout);
 }
 
-/* Reads the next command: words split at spaces; 0 at the end of input. */
+BENCH_UNUSED static long peak_kib(void) {
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_maxrss;
+}
+
+/* Reads the next command: words split at spaces. 0 at the end of input and
+ * after "close", which is answered with the memory held. */
 static int command_read(char *line, size_t size, char **words, int max) {
     int count = 0;
     if (!fgets(line, (int)size, stdin)) return 0;
     line[strcspn(line, "\n")] = 0;
     for (char *w = strtok(line, " "); w && count < max; w = strtok(NULL, " "))
         words[count++] = w;
-    return count;
-}
-
-BENCH_UNUSED static long peak_kib(void) {
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    return usage.ru_maxrss;
+    if (count == 0 || strcmp(words[0], "close") != 0) return count;
+    printf("{\"rss_kib\": %ld, \"peak_kib\": %ld}", rss_kib(), peak_kib());
+    answer_end();
+    return 0;
 }
 
 #endif

@@ -144,11 +144,6 @@ int main(void) {
                 first_block(&b, n);
         } else if (!strcmp(words[0], "answers") && kind != 'f') {
             tops_put(newest(&b), &b.queries);
-        } else if (!strcmp(words[0], "close")) {
-            printf("{\"rss_kib\": %ld, \"peak_kib\": %ld}", rss_kib(),
-                   peak_kib());
-            answer_end();
-            break;
         } else {
             fail("command", words[0]);
         }

@@ -392,11 +392,6 @@ int main(void) {
                 opening_block(&b, n);
         } else if (!strcmp(words[0], "answers") && *kind == 't') {
             term_answers(&b);
-        } else if (!strcmp(words[0], "close")) {
-            printf("{\"rss_kib\": %ld, \"peak_kib\": %ld}", rss_kib(),
-                   peak_kib());
-            answer_end();
-            break;
         } else {
             fail("command", words[0]);
         }

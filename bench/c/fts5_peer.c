@@ -281,11 +281,6 @@ int main(void) {
                 term_block(&p, (size_t)atoi(words[1]));
         } else if (!strcmp(words[0], "answers") && kind == 't') {
             term_answers(&p);
-        } else if (!strcmp(words[0], "close")) {
-            printf("{\"rss_kib\": %ld, \"peak_kib\": %ld}", rss_kib(),
-                   peak_kib());
-            answer_end();
-            break;
         } else {
             fail("command", words[0]);
         }

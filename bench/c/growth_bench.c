@@ -87,11 +87,6 @@ int main(void) {
             answer_end();
         } else if (!strcmp(words[0], "block") && b.queries.count) {
             block(&b, strtoull(words[1], NULL, 10));
-        } else if (!strcmp(words[0], "close")) {
-            printf("{\"rss_kib\": %ld, \"peak_kib\": %ld}", rss_kib(),
-                   peak_kib());
-            answer_end();
-            break;
         } else {
             fail("command", words[0]);
         }

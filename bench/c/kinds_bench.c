@@ -286,11 +286,6 @@ int main(void) {
             block(&b, (size_t)atoi(words[1]));
         } else if (!strcmp(words[0], "answers") && b.count) {
             answers(&b);
-        } else if (!strcmp(words[0], "close")) {
-            printf("{\"rss_kib\": %ld, \"peak_kib\": %ld}", rss_kib(),
-                   peak_kib());
-            answer_end();
-            break;
         } else {
             fail("command", words[0]);
         }

@@ -166,11 +166,6 @@ int main(void) {
             answer_end();
         } else if (!strcmp(words[0], "block") && count == 2 && l.kind) {
             block(&l, (size_t)atoi(words[1]));
-        } else if (!strcmp(words[0], "close")) {
-            printf("{\"rss_kib\": %ld, \"peak_kib\": %ld}", rss_kib(),
-                   peak_kib());
-            answer_end();
-            break;
         } else {
             fail("command", words[0]);
         }
