@@ -120,8 +120,8 @@ class MergeResurrects(Library):
         self.dead = self.index.get(key) or self.dead
         return super().delete(key)
 
-    def merge(self) -> None:
-        super().merge()
+    def merge(self, order: str | None) -> None:
+        super().merge(order)
         if self.dead is not None:
             kept = {k: v for k, v in self.dead.items() if k in ("id", "v")}
             self.index.add(kept, overwrite=False)

@@ -8,6 +8,8 @@ from trees import Tree
 
 Op = dict[str, Any]
 DAY = 86_400_000
+# Of a merge; more than one value a document gives no order.
+ORDERS = (None, "graph", "n", "-x", "lang", "-when")
 
 # How often each operation comes; the sum does not matter.
 WEIGHTS = {
@@ -308,7 +310,7 @@ class Generator:
         elif name == "ask_kept":
             op |= {"request": self.request(()), "place": rng.randrange(1 << 30)}
         elif name == "merge":
-            op |= {"seen": rng.random() < 0.6}
+            op |= {"seen": rng.random() < 0.6, "order": rng.choice(ORDERS)}
         elif name == "restore":
             op |= {"place": rng.randrange(1 << 30)}
         elif name == "terms":

@@ -85,8 +85,8 @@ class Library:
     def branch(self) -> grebe.Index:
         return self.index.branch()
 
-    def merge(self) -> None:
-        self.index.merge()
+    def merge(self, order: str | None) -> None:
+        self.index.merge(order)
 
     def add_fields(self, names: list[str]) -> None:
         self.index.add_fields({name: extra_field(name) for name in names})

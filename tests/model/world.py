@@ -246,7 +246,7 @@ class World:
         self._removed(self.library.wipe(), [])
 
     def _merge(self, op: Op) -> None:
-        self.library.merge()
+        self.library.merge(op.get("order"))
         self._check_all()
         if op["seen"]:  # nothing dead counts from here on
             self._commit("soft")

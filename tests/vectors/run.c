@@ -21,15 +21,19 @@ static const layout layouts[] = {
     {"memory, soft, one", false, GREBE_SOFT, SPREAD_ONE},
     {"memory, soft, many", false, GREBE_SOFT, SPREAD_MANY},
     {"memory, soft, merged", false, GREBE_SOFT, SPREAD_MERGED},
+    {"memory, soft, ordered", false, GREBE_SOFT, SPREAD_ORDERED},
     {"memory, hard, one", false, GREBE_HARD, SPREAD_ONE},
     {"memory, hard, many", false, GREBE_HARD, SPREAD_MANY},
     {"memory, hard, merged", false, GREBE_HARD, SPREAD_MERGED},
+    {"memory, hard, ordered", false, GREBE_HARD, SPREAD_ORDERED},
     {"folder, soft, one", true, GREBE_SOFT, SPREAD_ONE},
     {"folder, soft, many", true, GREBE_SOFT, SPREAD_MANY},
     {"folder, soft, merged", true, GREBE_SOFT, SPREAD_MERGED},
+    {"folder, soft, ordered", true, GREBE_SOFT, SPREAD_ORDERED},
     {"folder, hard, one", true, GREBE_HARD, SPREAD_ONE},
     {"folder, hard, many", true, GREBE_HARD, SPREAD_MANY},
     {"folder, hard, merged", true, GREBE_HARD, SPREAD_MERGED},
+    {"folder, hard, ordered", true, GREBE_HARD, SPREAD_ORDERED},
 };
 #define LAYOUT_COUNT (sizeof layouts / sizeof *layouts)
 #define FEATURES_MAX 64

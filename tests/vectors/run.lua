@@ -14,11 +14,12 @@ local SPREADS = {
   one = {},
   many = { docs_max = 2, merging = "manual" },
   merged = { docs_max = 3 },
+  ordered = { docs_max = 3 },
 }
 local LAYOUTS = {}
 for _, place in ipairs { "memory", "folder" } do
   for _, commit in ipairs { "soft", "hard" } do
-    for _, spread in ipairs { "one", "many", "merged" } do
+    for _, spread in ipairs { "one", "many", "merged", "ordered" } do
       LAYOUTS[#LAYOUTS + 1] = { folder = place == "folder", commit = commit,
                                 spread = spread,
                                 name = place .. ", " .. commit .. ", "
@@ -165,9 +166,10 @@ end
 function verbs.commit(world, step, kind)
   local index = world:thing(step)
   if kind == "any" then kind = world.layout.commit end
-  if world.layout.spread == "merged" and not world.in_batch
+  local spread = world.layout.spread
+  if (spread == "merged" or spread == "ordered") and not world.in_batch
      and index:stats().pending > 0 then
-    index:merge()
+    index:merge(spread == "ordered" and { order = "graph" } or nil)
   end
   local before = index:stats().commit_number
   local info = index:commit { soft = kind == "soft",
@@ -207,7 +209,9 @@ function verbs.branch(world, step, name)
   world.things[name] = world:thing(step):branch()
 end
 
-function verbs.merge(world, step) world:thing(step):merge() end
+function verbs.merge(world, step, order)
+  world:thing(step):merge(type(order) == "string" and { order = order } or nil)
+end
 
 function verbs.add_fields(world, step, fields)
   world:thing(step):add_fields(fields_made(fields))

@@ -23,12 +23,13 @@ LAYOUTS = [
     (folder, commit, spread)
     for folder in (False, True)
     for commit in ("soft", "hard")
-    for spread in ("one", "many", "merged")
+    for spread in ("one", "many", "merged", "ordered")
 ]
 SPREADS = {
     "one": {},
     "many": {"docs_max": 2, "merging": "manual"},
     "merged": {"docs_max": 3},
+    "ordered": {"docs_max": 3},
 }
 
 
@@ -310,8 +311,9 @@ class World:
     def do_commit(self, step, kind):
         index = self.thing(step)
         kind = self.kind if kind == "any" else kind
-        if self.spread == "merged" and not self.in_batch and index.stats()["pending"]:
-            index.merge()
+        merges = self.spread in ("merged", "ordered") and not self.in_batch
+        if merges and index.stats()["pending"]:
+            index.merge(self.order(index) if self.spread == "ordered" else None)
         before = index.stats()["commit_number"]
         if kind == "soft":
             info = index.commit(soft=True)
@@ -356,8 +358,15 @@ class World:
     def do_branch(self, step, name):
         self.things[name] = self.thing(step).branch()
 
-    def do_merge(self, step, _):
-        self.thing(step).merge()
+    def order(self, index):
+        """Falling by the first field that has an order, else by terms."""
+        for name, field in index.schema.items():
+            if field.column and not field.many:
+                return "-" + name
+        return "graph"
+
+    def do_merge(self, step, order):
+        self.thing(step).merge(order if isinstance(order, str) else None)
 
     def do_add_fields(self, step, fields):
         made = {name: field_made(how) for name, how in fields.items()}

@@ -14,7 +14,12 @@
 #define NAMES_MAX 16
 #define MESSAGE_SIZE 1600
 
-typedef enum spread { SPREAD_ONE, SPREAD_MANY, SPREAD_MERGED } spread;
+typedef enum spread {
+    SPREAD_ONE,
+    SPREAD_MANY,
+    SPREAD_MERGED,
+    SPREAD_ORDERED
+} spread;
 
 typedef struct layout {
     const char *name;

@@ -179,14 +179,34 @@ static void info_compare(world *w, json_t *step, const grebe_commit_info *info,
     vector_subset(w, "info", wanted, got);
 }
 
-/* In the merged layout everything is one segment before anybody looks. */
+/* Merges with an order that turns documents about: falling by the first
+ * field that has one, else by their terms. */
+static grebe_status layout_order(grebe_index *index, grebe_error *err) {
+    char order[GREBE_FIELD_NAME_MAX + 2] = "graph";
+    grebe_schema *schema;
+    grebe_status status = grebe_index_schema(index, &schema, err);
+    if (status) return status;
+    for (uint32_t i = 0; i < grebe_schema_count(schema); i++) {
+        grebe_field field;
+        if (grebe_schema_field(schema, i, &field, NULL) ||
+            !(field.flags & GREBE_COLUMN) || (field.flags & GREBE_MANY))
+            continue;
+        snprintf(order, sizeof order, "-%s", field.name);
+        break;
+    }
+    grebe_schema_release(schema);
+    return grebe_index_merge_ordered(index, order, 0, err);
+}
+
+/* In the merged layouts everything is one segment before anybody looks. */
 static grebe_status layout_merge(world *w, grebe_index *index,
                                  grebe_error *err) {
     grebe_index_stats stats;
-    if (w->layout->spread != SPREAD_MERGED || w->in_batch) return GREBE_OK;
+    if (w->layout->spread < SPREAD_MERGED || w->in_batch) return GREBE_OK;
     grebe_status status = grebe_index_stats_read(index, &stats, err);
     if (status || !stats.pending) return status;
-    return grebe_index_merge(index, err);
+    return w->layout->spread == SPREAD_ORDERED ? layout_order(index, err)
+                                               : grebe_index_merge(index, err);
 }
 
 static grebe_status commit_run(world *w, json_t *step, json_t *argument,
@@ -266,6 +286,9 @@ static grebe_status merge_run(world *w, json_t *step, json_t *argument,
                               grebe_error *err) {
     grebe_index *index;
     index_of(w, step, &index);
+    if (json_is_string(argument))
+        return grebe_index_merge_ordered(index, json_string_value(argument), 0,
+                                         err);
     return grebe_index_merge(index, err);
 }
 
@@ -283,7 +306,7 @@ static grebe_status add_fields_run(world *w, json_t *step, json_t *argument,
 
 grebe_status index_start(world *w, json_t *schema_json, json_t *how,
                          grebe_error *err) {
-    static const uint64_t docs_max[] = {0, 2, 3};
+    static const uint64_t docs_max[] = {0, 2, 3, 3};
     const char *mode = json_string_value(json_object_get(how, "mode"));
     grebe_schema *schema = NULL;
     bool one = w->layout->spread == SPREAD_ONE;

@@ -76,8 +76,6 @@ index.commit = core.commit
 -- report is returned before the function's results. If the function raises,
 -- all of it is undone and the error goes on as it was.
 index.batch = core.batch
---- Merges all segments into one.
-index.merge = core.index_merge
 --- snapshot(): a state for restore; soft-commits first.
 index.snapshot = core.index_snapshot
 --- branch(): a new index in memory with the last commit's content.
@@ -96,6 +94,27 @@ index.close = core.index_close
 function index.rollback(self)
   core.index_rollback(self)
   core.schema_refresh(self)
+end
+
+--- merge { order = "graph", "field" or "-field", memory_max = bytes }: merges
+-- all segments into one. An order lays documents with the same terms together
+-- or sorts them by a column; answers stay the same.
+function index.merge(self, options)
+  if options == nil then
+    return core.index_merge(self)
+  elseif type(options) ~= "table" then
+    core.fail(core.TYPE, "merge takes a table of options, not "
+              .. type(options))
+  end
+  for name in pairs(options) do
+    if name ~= "order" and name ~= "memory_max" then
+      core.fail(core.ARGUMENT, "merge: no option " .. tostring(name))
+    end
+  end
+  if options.order == nil then
+    return core.index_merge(self)
+  end
+  core.index_merge_ordered(self, options.order, options.memory_max or 0)
 end
 
 --- restore(snapshot): goes back to it, any number of times.

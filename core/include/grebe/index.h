@@ -234,6 +234,20 @@ GREBE_API grebe_status grebe_index_branch(grebe_index *index,
  * commit, durable with the next hard one. */
 GREBE_API grebe_status grebe_index_merge(grebe_index *index, grebe_error *err);
 
+/* The same, and the documents of the segment lie in another order: "graph"
+ * puts those with the same terms together (recursive graph bisection), which
+ * makes postings smaller; "field" or "+field" sorts them by a column, "-field"
+ * falling, those without a value last. The column has one value a document.
+ * Answers stay the same: ties and cursors go by insertion. Later merges keep
+ * the order inside what they join. The segment is written twice; what is
+ * sorted takes at most `memory_max` bytes (0: 1 GiB; at least 1 MiB) or is
+ * refused with LIMIT, then all segments are merged in insertion order.
+ * ARGUMENT: an empty order, a limit out of range; SCHEMA: no such column. */
+GREBE_API grebe_status grebe_index_merge_ordered(grebe_index *index,
+                                                 const char *order,
+                                                 uint64_t memory_max,
+                                                 grebe_error *err);
+
 /* Reads the newest live document with this key, uncommitted work included,
  * into `document` (cleared first; made for this index). `found` gets 0 or 1.
  * DOCUMENT for a key of the wrong kind; SCHEMA without a key field. */

@@ -159,7 +159,13 @@ grebe_status grebe_index_batch_undo(grebe_index *index, grebe_error *err) {
 }
 
 grebe_status grebe_index_merge(grebe_index *index, grebe_error *err) {
-    INDEX_CALL(index, grb_writer_merge(index->writer, err));
+    INDEX_CALL(index, grb_writer_merge(index->writer, NULL, 0, err));
+}
+
+grebe_status grebe_index_merge_ordered(grebe_index *index, const char *order,
+                                       uint64_t memory_max, grebe_error *err) {
+    if (!order) return argument_missing(err);
+    INDEX_CALL(index, grb_writer_merge(index->writer, order, memory_max, err));
 }
 
 /* ---- going back ---- */

@@ -158,15 +158,3 @@ grebe_status grb_after_parse(const grb_sort_plan *plan, const char *text,
     if (in.failed || grb_cursor_left(&in) > 0) return cursor_bad(err);
     return GREBE_OK;
 }
-
-uint32_t grb_after_doc(const grb_leaf *leaf, uint64_t sequence) {
-    uint32_t low = 0, high = leaf->bounds.max_doc;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (leaf->segment->ops->sequence(leaf->segment, middle) > sequence)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
-}

@@ -74,14 +74,31 @@ void grb_after_write(uint64_t signature, const grb_sort_cell *cells,
 grebe_status grb_after_parse(const grb_sort_plan *plan, const char *text,
                              grb_arena *arena, grb_after *out,
                              grebe_error *err);
-/* First document of the leaf that was added after `sequence`. */
-uint32_t grb_after_doc(const grb_leaf *leaf, uint64_t sequence);
+
+/* ---- insertion order (collect/order.c) ---- */
+
+/* Numbers of a leaf's documents that rise in insertion order, over all leaves
+ * of a snapshot. Where documents lie in that order they need no look. */
+typedef struct grb_order {
+    const grb_leaf *leaf;
+    uint64_t first; /* sequence of document 0 */
+    bool scattered; /* the leaf's documents lie in another order */
+} grb_order;
+void grb_order_init(grb_order *o, const grb_leaf *leaf);
+static inline uint64_t grb_order_of(const grb_order *o, uint32_t doc) {
+    grb_segment *segment = o->leaf->segment;
+    return o->scattered ? segment->ops->sequence(segment, doc)
+                        : o->first + doc;
+}
+/* The least that a document added after `sequence` can have. */
+uint64_t grb_order_after(const grb_order *o, uint64_t sequence);
 
 /* ---- the best by score (collect/top.c) ---- */
 
 typedef struct grb_place {
     float score;
     uint32_t leaf, doc;
+    uint64_t order; /* grb_order_of */
 } grb_place;
 
 /* Invariant: the best places so far, in order where `keep` is small. Else all
@@ -96,8 +113,9 @@ typedef struct grb_top {
     bool more;  /* a match of this page's range had to be left out */
     const grb_after *after; /* NULL: from the beginning */
     uint32_t leaf_ord;
-    uint32_t after_doc; /* equal scores before it were on earlier pages */
-    uint64_t passed;    /* matches of earlier pages */
+    grb_order order;      /* of the present leaf */
+    uint64_t after_order; /* equal scores before it were on earlier pages */
+    uint64_t passed;      /* matches of earlier pages */
 } grb_top;
 
 grebe_status grb_top_init(grb_top *t, grb_search_context *c,
@@ -109,8 +127,11 @@ grebe_status grb_top_window(grb_top *t, const grb_match_window *w,
                             grebe_error *err);
 grebe_status grb_top_list(grb_top *t, const grb_match_list *l,
                           grebe_error *err);
-/* The score that no longer enters a full page; GRB_FLOOR_NONE before. */
+/* The greatest score that surely does not enter a full page any more, from
+ * the present leaf on; GRB_FLOOR_NONE before. */
 float grb_top_floor(const grb_top *t);
+/* Whether a match of the present leaf may displace an equal score. */
+bool grb_top_loose(const grb_top *t);
 /* Puts the places in order: score falling, then insertion order. */
 grebe_status grb_top_finish(grb_top *t, grb_budget *budget, grebe_error *err);
 
@@ -118,6 +139,7 @@ grebe_status grb_top_finish(grb_top *t, grb_budget *budget, grebe_error *err);
 
 typedef struct grb_item {
     uint32_t leaf, doc;
+    uint64_t order; /* grb_order_of */
     grb_sort_cell cells[];
 } grb_item;
 
@@ -176,10 +198,10 @@ typedef struct grb_ranked {
     grb_arena bytes; /* of keywords; as many as places, so not the search's */
     bool more;
     uint32_t leaf_ord;
-    const grb_leaf *leaf;
-    uint32_t after_doc;
-    bool bounded; /* `bound`: the first key of the worst kept */
-    bool heaped;  /* `pool` is a heap */
+    grb_order order;      /* of the present leaf */
+    uint64_t after_order; /* equal keys before it were on earlier pages */
+    bool bounded;         /* `bound`: the first key of the worst kept */
+    bool heaped;          /* `pool` is a heap */
     grb_sort_cell bound;
     uint64_t wanted[GRB_WINDOW_WORDS]; /* matches that can still enter */
     grb_ranked_source sources[GRB_SORT_KEYS_MAX];
@@ -194,6 +216,8 @@ grebe_status grb_ranked_leaf(grb_ranked *r, uint32_t leaf_ord,
                              const grb_leaf *leaf, grebe_error *err);
 grebe_status grb_ranked_window(grb_ranked *r, const grb_match_window *w,
                                grebe_error *err);
+/* Whether a match of the present leaf may displace one with equal keys. */
+bool grb_ranked_loose(const grb_ranked *r);
 /* Whether the window at `base` of the present leaf can be left out unseen. */
 grebe_status grb_ranked_skips(grb_ranked *r, uint32_t base, bool *skips,
                               grebe_error *err);
@@ -246,7 +270,7 @@ typedef struct grb_collector {
     grb_search_context *context;
     grb_collect_request request;
     bool by_score;   /* `top` holds the places, else `ranked` */
-    bool in_order;   /* nothing that comes later can enter a full page */
+    bool in_order;   /* what is later in insertion order stays out */
     bool counted;    /* `total` was counted apart from the places */
     bool apart;      /* and will be: windows may be left out */
     bool best_alone; /* this pass is for the best places, not for facets */

@@ -16,10 +16,12 @@ static grebe_status collector_leaf(void *context, uint32_t leaf_ord,
                                    const grb_leaf *leaf, grebe_error *err) {
     grb_collector *c = context;
     grebe_status status = GREBE_OK;
-    if (c->by_score)
+    if (c->by_score) {
         grb_top_leaf(&c->top, leaf_ord, leaf);
-    else
+        c->visitor.floor = grb_top_floor(&c->top);
+    } else {
         GRB_TRY(grb_ranked_leaf(c->ranked, leaf_ord, leaf, err));
+    }
     if (!c->best_alone)
         for (size_t i = 0; i < c->request.facet_count; i++)
             GRB_TRY(grb_facet_leaf(c->facets[i], leaf, err));
@@ -27,15 +29,22 @@ done:
     return status;
 }
 
+/* Whether nothing that can still come enters the page. */
+static bool collector_full(const grb_collector *c) {
+    bool loose =
+        c->by_score ? grb_top_loose(&c->top) : grb_ranked_loose(c->ranked);
+    return c->in_order && grb_collector_more(c) && !loose;
+}
+
 /* Whether nothing that could still come would change the answer. */
 static bool collector_settled(const grb_collector *c) {
     if (c->request.facet_count > 0) return false;
-    if (c->request.total_known) return c->in_order && grb_collector_more(c);
+    if (c->request.total_known) return collector_full(c);
     if (c->request.total_max == GREBE_TOTAL_EXACT ||
         c->total <= c->request.total_max)
         return false;
     if (c->request.keep == 0) return true;
-    return c->in_order && grb_collector_more(c);
+    return collector_full(c);
 }
 
 /* Whether a window may be left out: its matches need not be counted, and none

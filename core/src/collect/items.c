@@ -60,7 +60,7 @@ int grb_item_compare(const grb_sort_plan *plan, const grb_item *a,
         }
     }
     if (a->leaf != b->leaf) return a->leaf < b->leaf ? -1 : 1;
-    return (a->doc > b->doc) - (a->doc < b->doc);
+    return (a->order > b->order) - (a->order < b->order);
 }
 
 static int items_compare(const grb_items *items, size_t i, size_t j) {

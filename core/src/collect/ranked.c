@@ -101,9 +101,11 @@ static grebe_status source_open(grb_ranked *r, uint32_t i,
     if (key->source != GRB_SORT_COLUMN) {
         /* A cursor holds no document for `_order`: its sequence decides. */
         if (key->source == GRB_SORT_ORDER && r->after) {
-            uint64_t sequence = r->after->sequence;
-            uint64_t place = (uint64_t)r->leaf_ord << 32;
-            if (sequence > 0) place |= grb_after_doc(leaf, sequence - 1);
+            uint64_t sequence = r->after->sequence, place = r->order.first;
+            if (r->order.scattered)
+                place = sequence;
+            else if (sequence > 0)
+                place = grb_order_after(&r->order, sequence - 1);
             s->after.word = ~(int64_t)place;
             s->after.state = GRB_CELL_VALUE;
         }
@@ -128,8 +130,9 @@ grebe_status grb_ranked_leaf(grb_ranked *r, uint32_t leaf_ord,
     if (r->keep == 0) return GREBE_OK;
     if (r->plan->keyword) GRB_TRY(leaf_close(r, err));
     r->leaf_ord = leaf_ord;
-    r->leaf = leaf;
-    r->after_doc = r->after ? grb_after_doc(leaf, r->after->sequence) : 0;
+    grb_order_init(&r->order, leaf);
+    r->after_order =
+        r->after ? grb_order_after(&r->order, r->after->sequence) : 0;
     for (uint32_t i = 0; i < r->plan->count; i++)
         GRB_TRY(source_open(r, i, leaf, err));
     if (!r->plan->keyword || r->merged.count < r->keep) return GREBE_OK;
@@ -206,7 +209,7 @@ static grebe_status cell_fill(grb_ranked *r, uint32_t i,
         memcpy(&bits, &score, 4);
         out->word = bits;
     } else {
-        out->word = (int64_t)((uint64_t)r->leaf_ord << 32 | (w->base + at));
+        out->word = (int64_t)grb_order_of(&r->order, w->base + at);
     }
     if (key->desc) out->word = ~out->word;
     return GREBE_OK;
@@ -225,7 +228,7 @@ static bool item_after(const grb_ranked *r, const grb_item *item) {
         if (order != 0 || r->plan->keys[i].source == GRB_SORT_ORDER)
             return order > 0;
     }
-    return item->doc >= r->after_doc;
+    return item->order >= r->after_order;
 }
 
 /* What of the first key can still enter a full pool. */
@@ -293,7 +296,7 @@ static key_room room_make(const grb_ranked *r) {
     key_room out = {.values = true, .missing = true};
     int64_t low = INT64_MIN, high = INT64_MAX;
     /* With one key, who comes later with the same value is behind. */
-    bool alone = r->plan->count == 1;
+    bool alone = r->plan->count == 1 && !r->order.scattered;
     grb_sort_cell missing;
     cell_missing(key, &missing);
     if (r->bounded) {
@@ -375,6 +378,10 @@ done:
     return status;
 }
 
+bool grb_ranked_loose(const grb_ranked *r) {
+    return r->order.scattered;
+}
+
 grebe_status grb_ranked_skips(grb_ranked *r, uint32_t base, bool *skips,
                               grebe_error *err) {
     *skips = false;
@@ -427,6 +434,7 @@ static grebe_status match_take(grb_ranked *r, const grb_match_window *w,
         r->more = true;
         return GREBE_OK;
     }
+    item->order = grb_order_of(&r->order, item->doc);
     if (!r->after || item_after(r, item)) GRB_TRY(pool_push(r, item, err));
 done:
     return status;
@@ -438,7 +446,8 @@ static grebe_status wanted_make(grb_ranked *r, const grb_match_window *w,
     grebe_status status = GREBE_OK;
     uint64_t lost = 0, left = 0;
     /* In insertion order alone, whatever comes behind a full page is out. */
-    if (r->plan->count == 0 && r->pool.count == r->keep) {
+    if (r->plan->count == 0 && r->pool.count == r->keep &&
+        !grb_ranked_loose(r)) {
         r->more = true;
         *some = false;
         return GREBE_OK;

@@ -2,9 +2,9 @@
  *
  * A search looks at far more scores than it keeps. The scan compares blocks
  * of 64 scores with the worst one kept, held in a register, and enters the
- * heap only for scores above it. Windows arrive in insertion order, so that a
+ * heap only for scores above it. Where windows arrive in insertion order a
  * later equal score never displaces an earlier one: `>` is the whole rule for
- * ties.
+ * ties. In a leaf of another order equal scores are let in to be compared.
  *
  * Invariant: see grb_top. Memory follows the matches, never the limit asked.
  * Threads: one search, one thread.
@@ -26,7 +26,7 @@
 static bool place_before(const grb_place *a, const grb_place *b) {
     if (a->score != b->score) return a->score > b->score;
     if (a->leaf != b->leaf) return a->leaf < b->leaf;
-    return a->doc < b->doc;
+    return a->order < b->order;
 }
 
 grebe_status grb_top_init(grb_top *t, grb_search_context *c,
@@ -84,30 +84,42 @@ static void top_sift(grb_place *items, size_t count, size_t at) {
     items[at] = moved;
 }
 
-/* Puts a place in its order. It is the latest of all, so that it stands
- * behind those of the same score. */
+/* Puts a place in its order; of a full page the last one goes. */
 static void top_insert(grb_top *t, const grb_place *place) {
     size_t at = t->count;
-    if (at == t->keep) {
+    if (at == t->keep)
         at--;
-        t->more = true;
-    } else {
+    else
         t->count++;
-    }
-    for (; at > 0 && t->items[at - 1].score < place->score; at--)
+    for (; at > 0 && place_before(place, &t->items[at - 1]); at--)
         t->items[at] = t->items[at - 1];
     t->items[at] = *place;
 }
 
-/* The least score that no longer enters a full page. */
-static float top_worst(const grb_top *t) {
-    return t->items[t->keep <= TOP_ORDERED_MAX ? t->count - 1 : 0].score;
+/* The last place of a full page. */
+static const grb_place *top_last(const grb_top *t) {
+    return &t->items[t->keep <= TOP_ORDERED_MAX ? t->count - 1 : 0];
 }
 
-/* Takes a place that belongs among the best. */
+bool grb_top_loose(const grb_top *t) {
+    return t->order.scattered && t->count == t->keep &&
+           top_last(t)->leaf == t->leaf_ord;
+}
+
+/* The greatest score that no longer enters a full page. */
+static float top_worst(const grb_top *t) {
+    float worst = top_last(t)->score;
+    return grb_top_loose(t) ? nextafterf(worst, GRB_FLOOR_NONE) : worst;
+}
+
+/* Takes a place whose score belongs among the best. */
 static grebe_status top_push(grb_top *t, float score, uint32_t doc,
                              grebe_error *err) {
-    grb_place place = {score, t->leaf_ord, doc};
+    grb_place place = {score, t->leaf_ord, doc, grb_order_of(&t->order, doc)};
+    if (t->count == t->keep) {
+        t->more = true;
+        if (!place_before(&place, top_last(t))) return GREBE_OK;
+    }
     if (t->keep <= TOP_ORDERED_MAX) {
         top_insert(t, &place);
         return GREBE_OK;
@@ -115,7 +127,6 @@ static grebe_status top_push(grb_top *t, float score, uint32_t doc,
     if (t->count == t->keep) {
         t->items[0] = place;
         top_sift(t->items, t->count, 0);
-        t->more = true;
         return GREBE_OK;
     }
     if (t->count == t->capacity) {
@@ -131,7 +142,9 @@ static grebe_status top_push(grb_top *t, float score, uint32_t doc,
 
 void grb_top_leaf(grb_top *t, uint32_t leaf_ord, const grb_leaf *leaf) {
     t->leaf_ord = leaf_ord;
-    t->after_doc = t->after ? grb_after_doc(leaf, t->after->sequence) : 0;
+    grb_order_init(&t->order, leaf);
+    t->after_order =
+        t->after ? grb_order_after(&t->order, t->after->sequence) : 0;
 }
 
 /* Whether one of 64 scores is above the bound. Scores are never negative, so
@@ -185,7 +198,8 @@ static grebe_status match_take(grb_top *t, float score, uint32_t doc,
                                grebe_error *err) {
     if (t->after) {
         float last = after_score(t->after);
-        if (score > last || (score == last && doc < t->after_doc)) {
+        if (score > last ||
+            (score == last && grb_order_of(&t->order, doc) < t->after_order)) {
             t->passed++;
             return GREBE_OK;
         }
@@ -204,7 +218,7 @@ static grebe_status window_walk(grb_top *t, const grb_match_window *w,
             float score = w->scores ? w->scores[at] : 1.0f;
             grebe_status status = match_take(t, score, w->base + at, err);
             if (status != GREBE_OK) return status;
-            if (t->more && !w->scores) return GREBE_OK;
+            if (t->more && !w->scores && !grb_top_loose(t)) return GREBE_OK;
         }
     }
     return GREBE_OK;
@@ -215,7 +229,7 @@ grebe_status grb_top_window(grb_top *t, const grb_match_window *w,
     if (t->keep == 0) return GREBE_OK;
     if (t->after || !w->scores) {
         /* Equal scores: once one was left out, all later ones are. */
-        if (t->more && !w->scores) return GREBE_OK;
+        if (t->more && !w->scores && !grb_top_loose(t)) return GREBE_OK;
         return window_walk(t, w, err);
     }
     if (t->count + w->count > t->keep) t->more = true;

@@ -8,6 +8,7 @@
  * Threads: under the writer's mutex.
  */
 #include "commit/join.h"
+#include "commit/order.h"
 #include "merge/policy.h"
 
 #define PACK_DOCS 1024u /* smaller memory segments are packed together */
@@ -265,18 +266,57 @@ static bool merged_already(const grb_writer *w) {
             grb_view_dead_total(w->list->leaves[0].view) == 0);
 }
 
-grebe_status grb_writer_merge(grb_writer *w, grebe_error *err) {
+/* Writes a file again with its documents in another order. */
+static grebe_status leaf_rewrite(grb_writer *w, const uint32_t *order,
+                                 grebe_error *err) {
+    grb_join *j;
+    bool taken;
+    grebe_status status = grb_join_begin(w, 0, 1, false, &j, err);
+    if (status != GREBE_OK) return status;
+    grb_join_order(j, order);
+    status = grb_join_write(j, err);
+    if (status == GREBE_OK) status = grb_join_end(j, &taken, err);
+    grb_join_free(j);
+    return status;
+}
+
+/* Brings the only file, which has no dead documents, into an order. */
+static grebe_status leaf_order(grb_writer *w, const grb_merge_order *wanted,
+                               grebe_error *err) {
+    uint64_t begun = grb_clock_ns();
+    const grb_leaf *leaf = &w->list->leaves[0];
+    uint32_t *order, max_doc = leaf->bounds.max_doc;
+    grebe_status status =
+        grb_merge_order_make(w->allocator, w->schema, leaf->segment,
+                             &leaf->bounds, wanted, &order, err);
+    if (status != GREBE_OK) return status;
+    status = leaf_rewrite(w, order, err);
+    grb_free(w->allocator, order, ((size_t)max_doc + 1) * sizeof *order);
+    merge_count(w, begun, status);
+    return status;
+}
+
+grebe_status grb_writer_merge(grb_writer *w, const char *order,
+                              uint64_t memory_max, grebe_error *err) {
+    grb_merge_order wanted;
     grebe_status status = grb_writer_enter(w, err);
     if (status != GREBE_OK) return status;
     if (w->in_batch) {
         status = grb_error(err, GREBE_STATE, "merge inside a batch");
         goto done;
     }
+    if (order)
+        GRB_TRY(
+            grb_merge_order_parse(w->schema, order, memory_max, &wanted, err));
     GRB_TRY(grb_writer_seal(w, err));
-    if (merged_already(w)) goto done;
-    GRB_TRY(merge_run(w, 0, w->list->count, err));
+    if (!merged_already(w)) {
+        GRB_TRY(merge_run(w, 0, w->list->count, err));
+        w->unpublished = w->undurable = true;
+        grb_writer_recount(w);
+    }
+    if (!order || w->list->count == 0) goto done;
+    GRB_TRY(leaf_order(w, &wanted, err));
     w->unpublished = w->undurable = true;
-    grb_writer_recount(w);
 done:
     grb_writer_leave(w);
     return status;

@@ -20,8 +20,9 @@ struct grb_join {
     uint32_t count;
     bool drop;
     uint32_t docs_kept;
-    grb_source *sources; /* a reference to each segment and its totals */
-    grb_bitmap **live;   /* of each source; NULL: all are kept */
+    grb_source *sources;   /* a reference to each segment and its totals */
+    grb_bitmap **live;     /* of each source; NULL: all are kept */
+    const uint32_t *order; /* NULL: as they lie */
     grebe_schema *schema;
     uint64_t file_number;
     uint64_t hash_seed, begun;
@@ -52,6 +53,10 @@ bool grb_join_reads(const grb_join *j, const grb_segment *segment) {
     for (uint32_t i = 0; i < j->count; i++)
         if (j->sources[i].segment == segment) return true;
     return false;
+}
+
+void grb_join_order(grb_join *j, const uint32_t *order) {
+    j->order = order;
 }
 
 /* ---- beginning ---- */
@@ -145,18 +150,35 @@ static grebe_status file_check(grb_segment *segment, grebe_error *err) {
 #endif
 }
 
+static grebe_status file_write(const grb_join *j,
+                               const grb_segfile_options *options,
+                               grebe_error *err) {
+    grb_directory *directory = j->writer->directory;
+    grb_segfile_written written;
+    if (!j->order)
+        return grb_segfile_write(directory, j->name, j->sources, j->count,
+                                 options, &written, err);
+    grb_source laid = {.bounds = j->sources->bounds};
+    grebe_status status =
+        grb_reordered_new(j->writer->allocator, j->sources->segment,
+                          &laid.bounds, j->order, &laid.segment, err);
+    if (status != GREBE_OK) return status;
+    status = grb_segfile_write(directory, j->name, &laid, 1, options, &written,
+                               err);
+    grb_segment_release(laid.segment);
+    return status;
+}
+
 grebe_status grb_join_write(grb_join *j, grebe_error *err) {
     grebe_status status = GREBE_OK;
     grb_writer *w = j->writer;
-    grb_segfile_written written;
     grb_segfile_options options = {.sync = w->durable != NULL,
                                    .schema = j->schema,
                                    .file_number = j->file_number,
                                    .hash_seed = j->hash_seed};
     if (j->docs_kept == 0) return GREBE_OK;
     memcpy(options.uuid, w->uuid, sizeof w->uuid);
-    GRB_TRY(grb_segfile_write(w->directory, j->name, j->sources, j->count,
-                              &options, &written, err));
+    GRB_TRY(file_write(j, &options, err));
     j->written = true;
     GRB_TRY(grb_segfile_open(w->directory, j->name, w->uuid, j->file_number,
                              w->options.verify, &j->made, err));

@@ -13,6 +13,9 @@ typedef struct grb_join grb_join;
  * mutex, like the end. */
 grebe_status grb_join_begin(grb_writer *w, uint32_t first, uint32_t count,
                             bool drop, grb_join **out, grebe_error *err);
+/* Document i of the file becomes `order[i]` of the only source, none of which
+ * is dead; borrowed until the file is written. */
+void grb_join_order(grb_join *j, const uint32_t *order);
 /* Writes the file and opens it; any thread, no lock. */
 grebe_status grb_join_write(grb_join *j, grebe_error *err);
 /* Puts the file in the place of the leaves: with the dead of now. Nothing

@@ -256,7 +256,9 @@ grebe_status grb_merge_begin(grb_writer *w, struct grb_join **out,
  * freeze or merge is counted as by grb_writer_maintain. */
 grebe_status grb_maintain_end(grb_writer *w, struct grb_join *j,
                               grebe_status written, grebe_error *err);
-grebe_status grb_writer_merge(grb_writer *w, grebe_error *err);
+/* `order` as grebe_index_merge_ordered has it; NULL: that of insertion. */
+grebe_status grb_writer_merge(grb_writer *w, const char *order,
+                              uint64_t memory_max, grebe_error *err);
 /* Dead documents of a leaf at the present epoch; NULL in *out: none. */
 grebe_status grb_leaf_dead(grb_writer *w, const grb_leaf *leaf,
                            grb_bitmap **out, grebe_error *err);

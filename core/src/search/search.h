@@ -123,8 +123,9 @@ typedef struct grb_visitor {
     grebe_status (*list)(void *context, const grb_match_list *l,
                          grebe_error *err);
     /* Matches whose score is not above `floor` may be left out; the visitor
-     * raises it, from GRB_FLOOR_NONE on. All that comes later in a search is
-     * later in insertion order, so that an equal score can be left out too. */
+     * sets it, at first to GRB_FLOOR_NONE. Of a leaf that lies in insertion
+     * order an equal score can be left out too; where it must not the visitor
+     * sets a floor below it. */
     bool prune;
     float floor;
     /* NULL: every window is wanted. Else asked before a window is looked for:

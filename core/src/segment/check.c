@@ -298,7 +298,7 @@ static grebe_status stored_check(check *k) {
         grb_buf_clear(&record);
         GRB_TRY(grb_segfile_stored(&k->f->base, doc, &record, k->err));
         uint64_t sequence = grb_segfile_sequence(&k->f->base, doc);
-        if (doc && sequence <= before) {
+        if (doc && sequence <= before && !k->f->base.scattered) {
             status = fault(k, GRB_SECTION_COLUMNS, 0,
                            "sequences of documents do not rise");
             goto done;

@@ -666,7 +666,8 @@ uint64_t grb_segfile_sequence(grb_segment *s, uint32_t doc) {
     grb_segfile *f = (grb_segfile *)s;
     int64_t out;
     grb_arena arena;
-    if (!f->sequence || doc >= f->max_doc) return f->sequence_base + doc;
+    if (doc == 0 || !f->sequence || doc >= f->max_doc)
+        return f->sequence_base + doc;
     /* There is no way to tell of damage here: the place stands in for the
      * sequence; grb_segfile_check reports the page. */
     grb_arena_init(&arena, f->base.allocator, 0);

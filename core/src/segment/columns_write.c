@@ -301,7 +301,8 @@ static grebe_status sequence_write(page *p) {
     grebe_status status = GREBE_OK;
     grb_segwriter *w = p->w;
     grb_written_field *field = &w->fields[w->schema->field_count];
-    bool contiguous = true;
+    bool contiguous = true, rising = true;
+    uint64_t last = 0;
     uint32_t doc = 0;
     for (int pass = 0; pass < 2; pass++) {
         for (size_t s = 0; s < w->count; s++) {
@@ -311,6 +312,8 @@ static grebe_status sequence_write(page *p) {
                 int64_t v = (int64_t)segment->ops->sequence(segment, i);
                 if (pass) GRB_TRY(page_doc(p, &v, 1, NULL));
                 if (doc == 0) w->sequence_base = (uint64_t)v;
+                rising &= doc == 0 || (uint64_t)v > last;
+                last = (uint64_t)v;
                 contiguous &= (uint64_t)v == w->sequence_base + doc++;
             }
         }
@@ -319,6 +322,7 @@ static grebe_status sequence_write(page *p) {
             return GREBE_OK;
         }
         if (pass) break;
+        if (!rising) w->flags |= GRB_SEGMENT_SCATTERED;
         p->many = false;
         p->page_count = 0;
         page_clear(p);

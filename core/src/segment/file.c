@@ -399,6 +399,7 @@ grebe_status grb_segfile_open(grb_directory *d, const char *name,
     GRB_TRY(d->ops->region_open(d, name, &f->region, err));
     GRB_TRY(head_read(f, uuid, file_number, &arena, err));
     GRB_TRY(fields_read(f, &arena, err));
+    f->base.scattered = f->flags & GRB_SEGMENT_SCATTERED;
     if (!docs_sane(f)) {
         status = corrupt_at(f, GRB_SEGMENT_HEADER, err,
                             "sizes of sections do not fit the documents");

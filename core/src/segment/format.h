@@ -53,8 +53,13 @@ enum {
     GRB_HEADER_SECTIONS = 92,
     GRB_HEADER_CHECKSUM = 96
 };
-/* Flags of the header: sequence is base + document; keys have one size. */
-enum { GRB_SEGMENT_CONTIGUOUS = 1, GRB_SEGMENT_KEYS_FIXED = 2 };
+/* Flags of the header: sequence is base + document; keys have one size;
+ * sequence does not rise with documents. */
+enum {
+    GRB_SEGMENT_CONTIGUOUS = 1,
+    GRB_SEGMENT_KEYS_FIXED = 2,
+    GRB_SEGMENT_SCATTERED = 4
+};
 
 /* Field table: entries of 80 bytes. */
 #define GRB_FIELD_ENTRY 80u

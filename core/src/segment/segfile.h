@@ -37,6 +37,13 @@ grebe_status grb_segfile_write(grb_directory *d, const char *name,
                                const grb_segfile_options *options,
                                grb_segfile_written *written, grebe_error *err);
 
+/* A source for grb_segfile_write, and for nothing else: `segment` (borrowed)
+ * with its documents in another order; document i is order[i] (borrowed) of
+ * it. Answers only what that asks for. (segment/reordered.c) */
+grebe_status grb_reordered_new(const grebe_allocator *a, grb_segment *segment,
+                               const grb_bounds *bounds, const uint32_t *order,
+                               grb_segment **out, grebe_error *err);
+
 /* Opens a segment: reads header and section table only. */
 grebe_status grb_segfile_open(grb_directory *d, const char *name,
                               const uint8_t uuid[16], uint64_t file_number,

@@ -161,10 +161,11 @@ static inline int head_order(const head *a, const head *b) {
     return grb_bytes_order(a->bytes, a->size, b->bytes, b->size);
 }
 
-/* Documents of the current block, whatever its kind. */
-static uint32_t block_docs(const grb_block *b, uint32_t *docs) {
+uint32_t grb_block_list(const grb_block *b, uint32_t *docs) {
     uint32_t n = 0;
-    if (b->kind == GRB_BLOCK_RUN) {
+    if (b->kind == GRB_BLOCK_DOCS) {
+        for (; n < b->count; n++) docs[n] = b->docs[n];
+    } else if (b->kind == GRB_BLOCK_RUN) {
         uint32_t count = b->last - b->first + 1;
         for (; n < count; n++) docs[n] = b->first + n;
     } else {
@@ -189,7 +190,7 @@ static grebe_status docs_get(join *j, const grb_block *b, uint32_t *room,
         room = grb_arena_alloc(&j->cursor_arena, size);
         if (!room) return grb_error_memory(j->w->err, size);
     }
-    *count = block_docs(b, room);
+    *count = grb_block_list(b, room);
     *docs = room;
     return GREBE_OK;
 }

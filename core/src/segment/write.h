@@ -82,6 +82,9 @@ void grb_list_deinit(grb_list *list);
 
 /* ---- the dictionary (terms_write.c) ---- */
 
+/* Documents of a block, whatever its kind, into `docs`; how many. */
+uint32_t grb_block_list(const grb_block *b, uint32_t *docs);
+
 typedef struct grb_terms_out {
     grb_segout *out;
     grb_buf bytes;       /* front-coded terms of the open block */
