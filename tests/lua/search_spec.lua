@@ -300,6 +300,11 @@ describe("an index", function()
     local _, err = pcall(twin.restore, twin, snapshot)
     assert.equal("argument", err.word)
     ix:merge()
+    ix:merge { order = "graph", memory_max = 1 << 21 }
+    ix:merge { order = "-id" }
+    assert.equal("argument", select(2, pcall(ix.merge, ix, { order = "" })).word)
+    assert.equal("argument", select(2, pcall(ix.merge, ix, { sort = "x" })).word)
+    assert.equal("type", select(2, pcall(ix.merge, ix, "graph")).word)
   end)
 
   it("lists terms and tokens, scans and counts", function()

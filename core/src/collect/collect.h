@@ -7,6 +7,7 @@
 #ifndef GRB_COLLECT_H
 #define GRB_COLLECT_H
 
+#include "collect/order.h"
 #include "grebe/search.h"
 #include "search/search.h"
 
@@ -74,24 +75,6 @@ void grb_after_write(uint64_t signature, const grb_sort_cell *cells,
 grebe_status grb_after_parse(const grb_sort_plan *plan, const char *text,
                              grb_arena *arena, grb_after *out,
                              grebe_error *err);
-
-/* ---- insertion order (collect/order.c) ---- */
-
-/* Numbers of a leaf's documents that rise in insertion order, over all leaves
- * of a snapshot. Where documents lie in that order they need no look. */
-typedef struct grb_order {
-    const grb_leaf *leaf;
-    uint64_t first; /* sequence of document 0 */
-    bool scattered; /* the leaf's documents lie in another order */
-} grb_order;
-void grb_order_init(grb_order *o, const grb_leaf *leaf);
-static inline uint64_t grb_order_of(const grb_order *o, uint32_t doc) {
-    grb_segment *segment = o->leaf->segment;
-    return o->scattered ? segment->ops->sequence(segment, doc)
-                        : o->first + doc;
-}
-/* The least that a document added after `sequence` can have. */
-uint64_t grb_order_after(const grb_order *o, uint64_t sequence);
 
 /* ---- the best by score (collect/top.c) ---- */
 

@@ -8,7 +8,7 @@
  * Threads: one search, one thread.
  * Owns: nothing.
  */
-#include "collect/collect.h"
+#include "collect/order.h"
 
 void grb_order_init(grb_order *o, const grb_leaf *leaf) {
     o->leaf = leaf;
