@@ -269,8 +269,7 @@ struct grb_segment {
     grb_segment *twin;    /* the writer's: the file this memory segment was
                              frozen to alone, with `twin_max_doc` documents */
     uint32_t twin_max_doc;
-    bool growing;
-    bool scattered; /* documents do not lie in insertion order */
+    bool growing, scattered; /* the latter: not in insertion order */
     /* counters; a page of a column is decoded when all its values are */
     _Atomic uint64_t blocks_decoded, stored_blocks, column_pages;
     struct grb_filter_cache *filter_cache; /* both under its mutex */
