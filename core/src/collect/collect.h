@@ -7,7 +7,7 @@
 #ifndef GRB_COLLECT_H
 #define GRB_COLLECT_H
 
-#include "collect/order.h"
+#include "collect/insertion.h"
 #include "grebe/search.h"
 #include "search/search.h"
 
@@ -81,7 +81,7 @@ grebe_status grb_after_parse(const grb_sort_plan *plan, const char *text,
 typedef struct grb_place {
     float score;
     uint32_t leaf, doc;
-    uint64_t order; /* grb_order_of */
+    uint64_t order; /* grb_insertion_of */
 } grb_place;
 
 /* Invariant: the best places so far, in order where `keep` is small. Else all
@@ -96,7 +96,7 @@ typedef struct grb_top {
     bool more;  /* a match of this page's range had to be left out */
     const grb_after *after; /* NULL: from the beginning */
     uint32_t leaf_ord;
-    grb_order order;      /* of the present leaf */
+    grb_insertion order;  /* of the present leaf */
     uint64_t after_order; /* equal scores before it were on earlier pages */
     uint64_t passed;      /* matches of earlier pages */
 } grb_top;
@@ -122,7 +122,7 @@ grebe_status grb_top_finish(grb_top *t, grb_budget *budget, grebe_error *err);
 
 typedef struct grb_item {
     uint32_t leaf, doc;
-    uint64_t order; /* grb_order_of */
+    uint64_t order; /* grb_insertion_of */
     grb_sort_cell cells[];
 } grb_item;
 
@@ -181,7 +181,7 @@ typedef struct grb_ranked {
     grb_arena bytes; /* of keywords; as many as places, so not the search's */
     bool more;
     uint32_t leaf_ord;
-    grb_order order;      /* of the present leaf */
+    grb_insertion order;  /* of the present leaf */
     uint64_t after_order; /* equal keys before it were on earlier pages */
     bool bounded;         /* `bound`: the first key of the worst kept */
     bool heaped;          /* `pool` is a heap */

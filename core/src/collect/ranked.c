@@ -105,7 +105,7 @@ static grebe_status source_open(grb_ranked *r, uint32_t i,
             if (r->order.scattered)
                 place = sequence;
             else if (sequence > 0)
-                place = grb_order_after(&r->order, sequence - 1);
+                place = grb_insertion_after(&r->order, sequence - 1);
             s->after.word = ~(int64_t)place;
             s->after.state = GRB_CELL_VALUE;
         }
@@ -130,9 +130,9 @@ grebe_status grb_ranked_leaf(grb_ranked *r, uint32_t leaf_ord,
     if (r->keep == 0) return GREBE_OK;
     if (r->plan->keyword) GRB_TRY(leaf_close(r, err));
     r->leaf_ord = leaf_ord;
-    grb_order_init(&r->order, leaf);
+    grb_insertion_init(&r->order, leaf);
     r->after_order =
-        r->after ? grb_order_after(&r->order, r->after->sequence) : 0;
+        r->after ? grb_insertion_after(&r->order, r->after->sequence) : 0;
     for (uint32_t i = 0; i < r->plan->count; i++)
         GRB_TRY(source_open(r, i, leaf, err));
     if (!r->plan->keyword || r->merged.count < r->keep) return GREBE_OK;
@@ -209,7 +209,7 @@ static grebe_status cell_fill(grb_ranked *r, uint32_t i,
         memcpy(&bits, &score, 4);
         out->word = bits;
     } else {
-        out->word = (int64_t)grb_order_of(&r->order, w->base + at);
+        out->word = (int64_t)grb_insertion_of(&r->order, w->base + at);
     }
     if (key->desc) out->word = ~out->word;
     return GREBE_OK;
@@ -434,7 +434,7 @@ static grebe_status match_take(grb_ranked *r, const grb_match_window *w,
         r->more = true;
         return GREBE_OK;
     }
-    item->order = grb_order_of(&r->order, item->doc);
+    item->order = grb_insertion_of(&r->order, item->doc);
     if (!r->after || item_after(r, item)) GRB_TRY(pool_push(r, item, err));
 done:
     return status;

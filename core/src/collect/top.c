@@ -115,7 +115,8 @@ static float top_worst(const grb_top *t) {
 /* Takes a place whose score belongs among the best. */
 static grebe_status top_push(grb_top *t, float score, uint32_t doc,
                              grebe_error *err) {
-    grb_place place = {score, t->leaf_ord, doc, grb_order_of(&t->order, doc)};
+    grb_place place = {score, t->leaf_ord, doc,
+                       grb_insertion_of(&t->order, doc)};
     if (t->count == t->keep) {
         t->more = true;
         if (!place_before(&place, top_last(t))) return GREBE_OK;
@@ -142,9 +143,9 @@ static grebe_status top_push(grb_top *t, float score, uint32_t doc,
 
 void grb_top_leaf(grb_top *t, uint32_t leaf_ord, const grb_leaf *leaf) {
     t->leaf_ord = leaf_ord;
-    grb_order_init(&t->order, leaf);
+    grb_insertion_init(&t->order, leaf);
     t->after_order =
-        t->after ? grb_order_after(&t->order, t->after->sequence) : 0;
+        t->after ? grb_insertion_after(&t->order, t->after->sequence) : 0;
 }
 
 /* Whether one of 64 scores is above the bound. Scores are never negative, so
@@ -199,7 +200,8 @@ static grebe_status match_take(grb_top *t, float score, uint32_t doc,
     if (t->after) {
         float last = after_score(t->after);
         if (score > last ||
-            (score == last && grb_order_of(&t->order, doc) < t->after_order)) {
+            (score == last &&
+             grb_insertion_of(&t->order, doc) < t->after_order)) {
             t->passed++;
             return GREBE_OK;
         }

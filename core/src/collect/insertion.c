@@ -1,4 +1,4 @@
-/* collect/order.c - insertion order of documents, wherever they lie.
+/* collect/insertion.c - insertion order of documents, wherever they lie.
  *
  * In most segments documents lie in the order of insertion. Where a merge put
  * them into another one, ties and cursors go by their sequence.
@@ -8,15 +8,15 @@
  * Threads: one search, one thread.
  * Owns: nothing.
  */
-#include "collect/order.h"
+#include "collect/insertion.h"
 
-void grb_order_init(grb_order *o, const grb_leaf *leaf) {
+void grb_insertion_init(grb_insertion *o, const grb_leaf *leaf) {
     o->leaf = leaf;
     o->scattered = leaf->segment->scattered;
     o->first = leaf->segment->ops->sequence(leaf->segment, 0);
 }
 
-uint64_t grb_order_after(const grb_order *o, uint64_t sequence) {
+uint64_t grb_insertion_after(const grb_insertion *o, uint64_t sequence) {
     grb_segment *segment = o->leaf->segment;
     if (o->scattered) return sequence + 1;
     uint32_t low = 0, high = o->leaf->bounds.max_doc;
