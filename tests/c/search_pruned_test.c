@@ -1,4 +1,5 @@
-/* rooms: base store doc analysis segment invert memseg snapshot query search collect api */
+/* rooms: base store doc analysis segment invert memseg snapshot query search
+ * collect api */
 /* Looking for the best places alone gives the same page as looking at every
  * match: hits, order, scores to the bit, totals. Random trees over random
  * leaves: models with blocks of every size, growing segments, files; with and
@@ -20,6 +21,7 @@ enum { BODY, TAG, NUM };
 enum {
     LEAVES_MAX = 5,
     FILTERS = 8,
+    LAID = 3, /* kind of leaf: a file whose documents lie in another order */
     OFF_ALL = GRB_OFF_PRUNING | GRB_OFF_LISTS | GRB_OFF_COUNTS |
               GRB_OFF_COLUMNS | GRB_OFF_FILTERS
 };
@@ -94,7 +96,22 @@ static grb_segment *memory_make(world *x, uint32_t docs) {
     return s;
 }
 
-static grb_segment *file_make(world *x, grb_segment *s, uint64_t number) {
+/* A random order of all documents; to be freed. */
+static uint32_t *order_make(uint32_t docs) {
+    uint32_t *order = malloc((docs + 1) * sizeof *order);
+    assert_non_null(order);
+    for (uint32_t i = 0; i < docs; i++) {
+        uint32_t other = pick(i + 1);
+        order[i] = order[other];
+        order[other] = i;
+    }
+    return order;
+}
+
+/* The segment as a file; `laid`: with its documents in another order. */
+static grb_segment *file_make(world *x, grb_segment *s, uint64_t number,
+                              bool laid) {
+    uint32_t *order = NULL;
     grb_segfile_options options = {.uuid = "0123456789abcde",
                                    .file_number = number};
     char name[16];
@@ -104,12 +121,20 @@ static grb_segment *file_make(world *x, grb_segment *s, uint64_t number) {
     sprintf(name, "seg-%u", (unsigned)number);
     grb_memseg_bounds(s, &source.bounds);
     options.schema = x->schema;
+    if (laid) {
+        order = order_make(source.bounds.max_doc);
+        assert_int_equal(grb_reordered_new(A, s, &source.bounds, order,
+                                           &source.segment, NULL),
+                         0);
+    }
     assert_int_equal(grb_segfile_write(x->directory, name, &source, 1,
                                        &options, &written, NULL),
                      0);
     assert_int_equal(grb_segfile_open(x->directory, name, options.uuid, number,
                                       GREBE_VERIFY_TOUCH, &file, NULL),
                      0);
+    if (laid) grb_segment_release(source.segment);
+    free(order);
     grb_totals_release(source.bounds.totals);
     grb_segment_release(s);
     return file;
@@ -150,7 +175,7 @@ static void leaf_make(world *x, uint32_t i, uint32_t kind, uint32_t docs) {
     if (kind == 1) {
         grb_memseg_bounds(leaf->segment, &leaf->bounds);
     } else {
-        leaf->segment = file_make(x, leaf->segment, i + 1);
+        leaf->segment = file_make(x, leaf->segment, i + 1, kind == LAID);
         grb_segfile_bounds(leaf->segment, &leaf->bounds);
     }
 }
@@ -212,7 +237,7 @@ static void world_make(world *x) {
     uint32_t leaves = 1 + pick(LEAVES_MAX);
     world_open(x, leaves);
     for (uint32_t i = 0; i < leaves; i++) {
-        leaf_make(x, i, pick(3), pick(8) ? 1 + pick(3000) : 4000 + pick(9000));
+        leaf_make(x, i, pick(4), pick(8) ? 1 + pick(3000) : 4000 + pick(9000));
         x->live += x->list->leaves[i].bounds.max_doc;
         if (pick(2))
             leaf_kill(x, &x->list->leaves[i], rates[pick(GRB_COUNT(rates))]);
@@ -366,13 +391,12 @@ static void page_make(world *x, const wish *w, uint32_t off, page *out) {
     if (w->filter)
         assert_int_equal(grb_weight_new(c, w->filter, false, &filter, NULL),
                          0);
-    grb_collect_request r = {
-        .plan = &plan,
-        .keep = w->keep,
-        .total_max = w->total_max,
-        .after = w->after,
-        .facets = facet_requests,
-        .facet_count = w->facets};
+    grb_collect_request r = {.plan = &plan,
+                             .keep = w->keep,
+                             .total_max = w->total_max,
+                             .after = w->after,
+                             .facets = facet_requests,
+                             .facet_count = w->facets};
     const grb_weight *filters[] = {filter};
     assert_int_equal(grb_collector_init(&collector, c, A, &r, NULL), 0);
     assert_int_equal(
@@ -419,6 +443,20 @@ static void pages_compare(const wish *w, uint32_t off, const page *a,
         page_fail(w, off, from, "what a facet misses");
 }
 
+/* Equal scores stand in the order of insertion. */
+static void ties_check(const world *x, const wish *w, const page *p,
+                       uint64_t from) {
+    uint64_t before = 0;
+    for (size_t i = 0; i < p->count; i++) {
+        grb_segment *s = x->list->leaves[p->places[i].leaf].segment;
+        uint64_t sequence = s->ops->sequence(s, p->places[i].doc);
+        if (i && p->places[i].score == p->places[i - 1].score &&
+            sequence <= before)
+            page_fail(w, OFF_ALL, from, "a tie");
+        before = sequence;
+    }
+}
+
 static void ways_check(world *x, const wish *w, page *all, uint64_t from) {
     static const uint32_t ways[] = {0,
                                     GRB_OFF_COSTS,
@@ -429,6 +467,7 @@ static void ways_check(world *x, const wish *w, page *all, uint64_t from) {
                                     GRB_OFF_PRUNING};
     page best;
     page_make(x, w, OFF_ALL, all);
+    ties_check(x, w, all, from);
     for (size_t i = 0; i < GRB_COUNT(ways); i++) {
         page_make(x, w, ways[i], &best);
         pages_compare(w, ways[i], all, &best, from);
@@ -502,9 +541,9 @@ static void pruned_pages_are_those_of_all_matches(void **unused) {
 
 /* ---- what is saved ---- */
 
-static grebe_query *text_query(const world *x, const char *text) {
+static grebe_query *text_query(const world *x, const char *text, float boost) {
     grebe_query *q = NULL;
-    grebe_query_field body = {.name = "body"};
+    grebe_query_field body = {.name = "body", .boost = boost};
     grebe_parse_options options = {.fields = &body, .field_count = 1};
     assert_int_equal(
         grebe_query_parse(x->schema, text, strlen(text), &options, &q, NULL),
@@ -512,29 +551,41 @@ static grebe_query *text_query(const world *x, const char *text) {
     return q;
 }
 
+static const char *const list_texts[] = {"+w7 w2", "+w7 -w4", "+w7 +w4",
+                                         "+w7 w2 w4 -w3", "+w6 +w5 w4"};
+
+/* Where all scores are zero, nothing is above the first ones. With scores, the
+ * first two texts leave little to look up; of two frequent clauses about as
+ * much is looked up as without a floor. In another order equal scores have to
+ * be compared. */
+static void lists_compare(world *x, uint32_t kind, size_t text, float boost) {
+    wish w = {.keep = 10, .total_max = 10};
+    page all, best;
+    w.query = text_query(x, list_texts[text], boost);
+    page_make(x, &w, OFF_ALL & ~GRB_OFF_LISTS, &all);
+    uint64_t decoded = x->decoded;
+    ties_check(x, &w, &all, 11);
+    page_make(x, &w, 0, &best);
+    pages_compare(&w, 0, &all, &best, 11);
+    printf("%s: %u of %u blocks\n", list_texts[text], (unsigned)x->decoded,
+           (unsigned)decoded);
+    if (boost == 0 && kind != LAID) assert_true(x->decoded * 2 < decoded);
+    if (boost > 0 && text < 2) assert_true(x->decoded * 3 < decoded * 2);
+    grebe_query_release(w.query);
+}
+
 /* A rare required term leads; what it cannot bring above the floor with the
  * help of the others is looked up in no other block. */
 static void lists_look_up_what_may_come_above_the_floor(void **unused) {
-    static const char *const texts[] = {"+w7 w2", "+w7 -w4", "+w7 +w4",
-                                        "+w7 w2 w4 -w3", "+w6 +w5 w4"};
-    wish w = {.keep = 10, .total_max = 10};
-    page all, best;
     world x;
     state = 11;
-    for (uint32_t kind = 1; kind <= 2; kind++) {
+    for (uint32_t kind = 1; kind <= LAID; kind++) {
         world_open(&x, 1);
         leaf_make(&x, 0, kind, 100000);
         x.live = 100000;
-        for (size_t i = 0; i < GRB_COUNT(texts); i++) {
-            w.query = text_query(&x, texts[i]);
-            page_make(&x, &w, OFF_ALL & ~GRB_OFF_LISTS, &all);
-            uint64_t decoded = x.decoded;
-            page_make(&x, &w, 0, &best);
-            pages_compare(&w, 0, &all, &best, 11);
-            printf("%s: %u of %u blocks\n", texts[i], (unsigned)x.decoded,
-                   (unsigned)decoded);
-            assert_true(x.decoded * 2 < decoded);
-            grebe_query_release(w.query);
+        for (size_t i = 0; i < GRB_COUNT(list_texts); i++) {
+            lists_compare(&x, kind, i, 0.0f);
+            lists_compare(&x, kind, i, 1.0f);
         }
         world_close(&x);
     }
@@ -546,7 +597,7 @@ static void a_search_for_few_decodes_few_blocks(void **unused) {
     page all, best;
     world x;
     state = 7;
-    for (uint32_t kind = 1; kind <= 2; kind++) {
+    for (uint32_t kind = 1; kind <= LAID; kind++) {
         world_open(&x, 1);
         leaf_make(&x, 0, kind, 100000);
         x.live = 100000;
@@ -617,7 +668,7 @@ static void disjunctions_are_counted_by_bits(void **unused) {
             grb_memseg_new(x.pool, x.schema, &leaf->segment, NULL), 0);
         uint64_t some = numbered_fill(leaf->segment, &x, DOCS);
         if (file) {
-            leaf->segment = file_make(&x, leaf->segment, 1);
+            leaf->segment = file_make(&x, leaf->segment, 1, false);
             grb_segfile_bounds(leaf->segment, &leaf->bounds);
         } else {
             grb_memseg_bounds(leaf->segment, &leaf->bounds);
@@ -625,7 +676,7 @@ static void disjunctions_are_counted_by_bits(void **unused) {
         for (size_t i = 0; i < GRB_COUNT(bounds); i++) {
             uint64_t most = bounds[i] + 1;
             if (bounds[i] == GREBE_TOTAL_EXACT) most = UINT64_MAX;
-            wish w = {.query = text_query(&x, "a b c"),
+            wish w = {.query = text_query(&x, "a b c", 1.0f),
                       .total_max = bounds[i]};
             page_make(&x, &w, 0, &out);
             assert_int_equal(out.total, GRB_MIN(some, most));
@@ -633,14 +684,14 @@ static void disjunctions_are_counted_by_bits(void **unused) {
             if (bounds[i] == 3) assert_true(x.decoded <= 3 * 16);
             grebe_query_release(w.query);
             /* What only scores is not looked at. */
-            w.query = text_query(&x, "+a b");
+            w.query = text_query(&x, "+a b", 1.0f);
             page_make(&x, &w, 0, &out);
             assert_int_equal(x.decoded, 0);
             assert_int_equal(out.total, GRB_MIN(DOCS / 3u, most));
             grebe_query_release(w.query);
         }
         leaf_kill(&x, leaf, 4);
-        wish w = {.query = text_query(&x, "a b c"),
+        wish w = {.query = text_query(&x, "a b c", 1.0f),
                   .total_max = GREBE_TOTAL_EXACT};
         page all;
         page_make(&x, &w, OFF_ALL, &all);
@@ -688,8 +739,7 @@ static void kernel_compare(const grb_search_kernels *k) {
     }
     float least = pick(4) ? x[pick(256)] : -1.0f;
     double cut = pick(4) ? sums[pick(64)] : -1.0;
-    for (uint32_t i = 0; i < 64; i++)
-        above |= (uint64_t)(sums[i] > cut) << i;
+    for (uint32_t i = 0; i < 64; i++) above |= (uint64_t)(sums[i] > cut) << i;
     assert_true(k->sums(sums, cut) == above);
     count_compare(k, (const uint64_t *)(const void *)sums);
     uint32_t n = above_expect(docs, x, count, least, to[0], kept[0]);

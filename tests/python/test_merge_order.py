@@ -85,6 +85,31 @@ def test_answers_do_not_depend_on_the_order(order, unique):
                     assert plain.get(key) == other.get(key)
 
 
+def shuffled(order, same):
+    """50,000 documents, `same` of each value, laid by `order`."""
+    values = [i // same for i in range(50_000)]
+    random.Random(3).shuffle(values)
+    ix = grebe.open(None, {"t": grebe.text(), "n": grebe.int_()})
+    ix.add_many({"t": "a" if i % 3 else "a b", "n": n} for i, n in enumerate(values))
+    ix.merge(order)
+    ix.commit()
+    return ix
+
+
+@pytest.mark.parametrize(("order", "sort"), [("n", "n"), ("-n", "n desc")])
+def test_a_search_in_the_order_of_the_segment_ends_early(order, sort):
+    # Windows of 4,096: that of the page, and those that share its last value.
+    for same, most in ((1, 1), (100, 2), (9_000, 3)):
+        with shuffled(order, same) as ix, shuffled(None, same) as plain:
+            for query in (None, "b"):
+                for total in (1, "exact"):
+                    named = {"sort": sort, "total": total, "limit": 10}
+                    hits = ix.search(query, plan=True, **named)
+                    assert hits.plan[0]["windows"] <= most
+                    wanted = plain.search(query, **named)
+                    assert [h["n"] for h in hits] == [h["n"] for h in wanted]
+
+
 def test_the_order_is_on_disk(tmp_path):
     with grebe.open(tmp_path / "x", {"n": grebe.int_(), "t": grebe.text()}) as ix:
         for n in (5, 3, 9, 3):
