@@ -16,7 +16,7 @@
     $1 = (char *)grb_lua_name(L, $input, "$1_name");
     if (!$1) grb_lua_fail(L, GREBE_TYPE, NULL, "$1_name is a string, not nil");
 }
-%apply const char *field { const char *name }
+%apply const char *field { const char *name, const char *order }
 
 %typemap(in) const char *path {
     $1 = (char *)grb_lua_name(L, $input, "path");
