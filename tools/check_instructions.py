@@ -56,7 +56,7 @@ def arguments() -> argparse.Namespace:
     p = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    p.add_argument("--tolerance", type=float, default=2.0, metavar="PERCENT")
+    p.add_argument("--tolerance", type=float, default=1.0, metavar="PERCENT")
     p.add_argument("--update", action="store_true", help="write the counts found")
     p.add_argument("--build", default=os.environ.get("GREBE_BUILD", "build/release"))
     return p.parse_args()
