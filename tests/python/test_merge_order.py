@@ -89,8 +89,10 @@ def shuffled(order, same):
     """50,000 documents, `same` of each value, laid by `order`."""
     values = [i // same for i in range(50_000)]
     random.Random(3).shuffle(values)
-    ix = grebe.open(None, {"t": grebe.text(), "n": grebe.int_()})
-    ix.add_many({"t": "a" if i % 3 else "a b", "n": n} for i, n in enumerate(values))
+    ix = grebe.open(None, {"t": grebe.text(), **dict.fromkeys("nv", grebe.int_())})
+    ix.add_many(
+        {"t": "a" if i % 3 else "a b", "n": n, "v": i} for i, n in enumerate(values)
+    )
     ix.merge(order)
     ix.commit()
     return ix
@@ -107,7 +109,17 @@ def test_a_search_in_the_order_of_the_segment_ends_early(order, sort):
                     hits = ix.search(query, plan=True, **named)
                     assert hits.plan[0]["windows"] <= most
                     wanted = plain.search(query, **named)
-                    assert [h["n"] for h in hits] == [h["n"] for h in wanted]
+                    assert [h["v"] for h in hits] == [h["v"] for h in wanted]
+
+
+def test_equal_values_of_many_windows_go_by_insertion():
+    for same in (9_000, 50_000):
+        with shuffled("-v", same) as ix, shuffled(None, same) as plain:
+            for sort in ("n", "n desc", "_order"):
+                for total in (1, "exact"):
+                    named = {"sort": sort, "total": total, "limit": 10}
+                    wanted = [h["v"] for h in plain.search("b", **named)]
+                    assert [h["v"] for h in ix.search("b", **named)] == wanted
 
 
 def test_the_order_is_on_disk(tmp_path):
