@@ -734,6 +734,27 @@ static void count_compare(const grb_search_kernels *k, const uint64_t *words) {
     }
 }
 
+/* Which of a list stand in a block, against looking at each place. */
+static void meet_compare(const grb_search_kernels *k) {
+    uint32_t block[272], list[256], found[257], places[257], listed = 0;
+    uint32_t rise = pick(3) ? 0 : 0x7ffffff0u, one_of = 1 + pick(7), met = 0;
+    for (uint32_t i = 0; i < 256; i++)
+        block[i] = rise += 1 + pick(pick(4) ? 4 : 40);
+    for (uint32_t i = 256; i < 272; i++) block[i] = rise;
+    for (uint32_t d = block[0] - 1; d <= rise && listed < 256; d++)
+        if (pick(one_of) == 0) list[listed++] = d;
+    uint32_t from = pick(listed + 1);
+    uint32_t n = k->meet(block, list, from, listed, found, places);
+    for (uint32_t i = from, place = 0; i < listed; i++) {
+        while (block[place] < list[i]) place++;
+        if (block[place] != list[i]) continue;
+        assert_true(met < n);
+        assert_int_equal(found[met], i);
+        assert_int_equal(places[met++], place);
+    }
+    assert_int_equal(met, n);
+}
+
 static void kernel_compare(const grb_search_kernels *k) {
     uint32_t docs[256], to[2][256], count = pick(257);
     float x[256], kept[2][256], scores[256];
@@ -771,6 +792,8 @@ static void all_kernels_give_the_same_bits(void **unused) {
         printf("kernels: %s\n", grb_search_kernels_of(n)->name);
         for (uint32_t round = 0; round < 2000; round++)
             kernel_compare(grb_search_kernels_of(n));
+        for (uint32_t round = 0; round < 500; round++)
+            meet_compare(grb_search_kernels_of(n));
     }
     assert_string_equal(grb_search_kernels_of(0)->name, "plain");
 }

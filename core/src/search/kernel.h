@@ -20,6 +20,13 @@ typedef struct grb_search_kernels {
     uint64_t (*sums)(const double *values, double cut);
     /* Set bits of these words. */
     uint64_t (*count)(const uint64_t *words, uint32_t count);
+    /* Which documents of the rising `list`, from `from` to `to` - 1 and none
+     * behind the block's last, stand in the block (grb_block: DOCS): their
+     * indexes and their places in the block. Returns how many; room for one
+     * more than there are is needed. */
+    uint32_t (*meet)(const uint32_t *block, const uint32_t *list,
+                     uint32_t from, uint32_t to, uint32_t *found,
+                     uint32_t *places);
     const char *name;
 } grb_search_kernels;
 

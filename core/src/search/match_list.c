@@ -39,19 +39,14 @@ bool grb_bool_lists_can(const grb_matcher *m) {
 
 /* ---- looking up ---- */
 
-/* Where a look-up in the current block of a term stands. */
+/* Where looking up in a bitmap stands. */
 typedef struct seek {
-    uint32_t at;   /* place, or word of a bitmap */
+    uint32_t at;   /* word */
     uint32_t rank; /* postings in the words before */
 } seek;
 
 static inline bool block_has(const grb_block *b, seek *s, uint32_t doc,
                              uint32_t *place) {
-    if (b->kind == GRB_BLOCK_DOCS) {
-        s->at = grb_docs_find(b->docs, s->at, doc);
-        *place = s->at;
-        return b->docs[s->at] == doc;
-    }
     if (doc < b->first) return false;
     *place = doc - b->first;
     if (b->kind == GRB_BLOCK_RUN) return true;
@@ -67,6 +62,22 @@ grebe_status grb_list_freqs(term_matcher *t, grebe_error *err) {
     return t->postings->ops->freqs(t->postings, &t->freqs, err);
 }
 
+/* Which documents of the list, from `i` to `to` - 1, stand in the block, and
+ * where in it. */
+static uint32_t block_meet(const list_run *l, const grb_block *b, uint32_t i,
+                           uint32_t to, uint32_t *found, uint32_t *places) {
+    seek s = {0, 0};
+    uint32_t n = 0;
+    if (b->kind == GRB_BLOCK_DOCS)
+        return grb_search_kernels_best.meet(b->docs, l->docs, i, to, found,
+                                            places);
+    for (; i < to; i++) {
+        found[n] = i;
+        n += block_has(b, &s, l->docs[i], &places[n]);
+    }
+    return n;
+}
+
 /* Looks a clause up for all documents of the list: writes those found (their
  * indexes in the list) and their frequencies. */
 static grebe_status clause_find(list_run *l, const list_clause *c,
@@ -76,18 +87,16 @@ static grebe_status clause_find(list_run *l, const list_clause *c,
     term_matcher *t = c->term;
     const grb_block *b = &t->postings->block;
     uint32_t n = 0;
-    for (uint32_t i = 0; i < l->count;) {
-        seek s = {0, 0};
+    for (uint32_t i = 0, to; i < l->count; i = to) {
         GRB_TRY(grb_term_reach(t, l->docs[i], err));
         if (b->kind == GRB_BLOCK_END) break;
-        for (; i < l->count && l->docs[i] <= b->last; i++) {
-            uint32_t place;
-            if (!block_has(b, &s, l->docs[i], &place)) continue;
-            found[n++] = i;
-            if (!c->freqs) continue;
-            GRB_TRY(grb_list_freqs(t, err));
-            c->freqs[l->places[i]] = t->flat ? 1 : t->freqs[place];
-        }
+        for (to = i + 1; to < l->count && l->docs[to] <= b->last;) to++;
+        uint32_t some = block_meet(l, b, i, to, found + n, l->some_places);
+        if (c->freqs && some) GRB_TRY(grb_list_freqs(t, err));
+        for (uint32_t k = 0; c->freqs && k < some; k++)
+            c->freqs[l->places[found[n + k]]] =
+                t->flat ? 1 : t->freqs[l->some_places[k]];
+        n += some;
     }
     *count = n;
 done:

@@ -23,7 +23,7 @@ typedef struct list_run {
     uint32_t count;
     uint32_t docs[GRB_BLOCK + 1], places[GRB_BLOCK + 1];
     uint32_t some_docs[GRB_BLOCK + 1], some_freqs[GRB_BLOCK + 1];
-    uint32_t some_at[GRB_BLOCK + 1];
+    uint32_t some_at[GRB_BLOCK + 1], some_places[GRB_BLOCK + 1];
     float x[GRB_BLOCK + 1];
     double must[GRB_BLOCK + 1], should_sum[GRB_BLOCK + 1];
     double most[GRB_BLOCK + 1]; /* see grb_list_above */
