@@ -736,7 +736,7 @@ static void count_compare(const grb_search_kernels *k, const uint64_t *words) {
 
 /* Which of a list stand in a block, against looking at each place. */
 static void meet_compare(const grb_search_kernels *k) {
-    uint32_t block[272], list[256], found[257], places[257], listed = 0;
+    uint32_t block[272], list[256] = {0}, found[257], places[257], listed = 0;
     uint32_t rise = pick(3) ? 0 : 0x7ffffff0u, one_of = 1 + pick(7), met = 0;
     for (uint32_t i = 0; i < 256; i++)
         block[i] = rise += 1 + pick(pick(4) ? 4 : 40);
