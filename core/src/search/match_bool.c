@@ -166,7 +166,7 @@ static grebe_status bool_eval(grb_matcher *m, uint32_t base,
                               const grb_within *within, uint64_t *bits,
                               float *scores, bool *any, grebe_error *err) {
     bool_matcher *b = (bool_matcher *)m;
-    grb_sum must = {b->frame->must, 0}, should = {b->frame->should, 0};
+    grb_sum must, should;
     grb_sum *must_sum = scores && b->must_adds ? &must : NULL;
     grb_sum *should_sum = scores && b->should_adds ? &should : NULL;
     uint64_t *optional = NULL;
@@ -176,6 +176,8 @@ static grebe_status bool_eval(grb_matcher *m, uint32_t base,
         (b->required_count || b->should_min <= 1))
         return grb_bool_above(b, base, within, bits, scores, any, err);
     if (b->floored) grb_bool_unfloor(b);
+    if (must_sum) grb_sum_begin(must_sum, b->frame->must);
+    if (should_sum) grb_sum_begin(should_sum, b->frame->should);
     if (b->required_count) {
         GRB_TRY(required_eval(b, base, within, bits, must_sum, &some, err));
         if (some && b->should_count && (b->should_min || should_sum)) {

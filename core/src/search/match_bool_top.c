@@ -151,20 +151,27 @@ static void should_order(bool_matcher *b) {
 
 /* ---- dropping ---- */
 
+#define SUMS_FEW 6 /* of a word: looked at one by one */
+
+/* Those of the sums of a word that are above the cut. */
+static uint64_t word_above(const double *values, double cut, uint64_t word) {
+    uint64_t above = 0;
+    if (grb_popcount64(word) > SUMS_FEW)
+        return word & grb_search_kernels_best.sums(values, cut);
+    for (; word; word &= word - 1) {
+        int bit = grb_ctz64(word);
+        above |= (uint64_t)(values[bit] > cut) << bit;
+    }
+    return above;
+}
+
 /* Leaves the bits whose sums are above the cut; returns how many. */
 static uint32_t sums_keep(const grb_sum *sum, double cut, uint64_t *bits) {
     uint32_t count = 0;
     for (uint32_t w = 0; w < GRB_WINDOW_WORDS; w++) {
-        const double *values = sum->values + w * 64;
-        uint64_t word = bits[w], kept = word;
+        uint64_t word = bits[w], kept = cut < 0 ? word & ~sum->seen[w] : 0;
         if (!word) continue;
-        if (!(sum->touched >> w & 1)) {
-            kept = cut < 0 ? word : 0;
-        } else if ((word & (word - 1)) == 0) {
-            if (!(values[grb_ctz64(word)] > cut)) kept = 0;
-        } else {
-            kept &= grb_search_kernels_best.sums(values, cut);
-        }
+        kept |= word_above(sum->values + w * 64, cut, word & sum->seen[w]);
         bits[w] = kept;
         count += grb_popcount64(kept);
     }
@@ -172,7 +179,7 @@ static uint32_t sums_keep(const grb_sum *sum, double cut, uint64_t *bits) {
 }
 
 static double sum_at(const grb_sum *sum, uint32_t i) {
-    return sum && sum->touched >> (i >> 6) & 1 ? sum->values[i] : 0.0;
+    return sum && grb_bit(sum->seen, i) ? sum->values[i] : 0.0;
 }
 
 /* The same of two sums together, of which one may be NULL. */
@@ -193,7 +200,17 @@ static uint32_t both_keep(const grb_sum *a, const grb_sum *c, double cut,
 
 /* ---- evaluation ---- */
 
-/* should alone: those that bring documents, then those that are looked up. */
+/* What the clauses of should but the one at `place` of the order can add. */
+static double others_bound(const bool_matcher *b, uint32_t place) {
+    double sum = b->rest[place + 1];
+    for (uint32_t i = 0; i < place; i++)
+        sum += (double)b->should_bounds[b->order[i]];
+    return sum * UP_DOUBLE;
+}
+
+/* should alone: those that bring documents, then those that are looked up. A
+ * document is left out by any clause that gives it too little, whatever the
+ * others give: then its sum stays incomplete, and as low. */
 static grebe_status any_above(bool_matcher *b, uint32_t base,
                               const grb_within *within, uint64_t *bits,
                               grb_sum *sum, grebe_error *err) {
@@ -206,7 +223,7 @@ static grebe_status any_above(bool_matcher *b, uint32_t base,
         bring++;
     for (i = 0; i < bring; i++) {
         grb_matcher *m = b->should[b->order[i]];
-        m->floor = bring == 1 ? floor_of(floor - b->rest[1]) : GRB_FLOOR_NONE;
+        m->floor = floor_of(floor - others_bound(b, i));
         GRB_TRY(grb_matcher_add(m, base, within, bits, sum, &some, err));
     }
     for (; some && i < b->should_count; i++) {
@@ -305,11 +322,13 @@ done:
 grebe_status grb_bool_above(bool_matcher *b, uint32_t base,
                             const grb_within *within, uint64_t *bits,
                             float *scores, bool *any, grebe_error *err) {
-    grb_sum must = {b->frame->must, 0}, should = {b->frame->should, 0};
+    grb_sum must, should;
     window_best best = {
         .base = base, .bits = bits, .cut = (double)b->m.floor * DOWN_FLOAT};
     grebe_status status = GREBE_OK;
     bool some = false;
+    grb_sum_begin(&must, b->frame->must);
+    grb_sum_begin(&should, b->frame->should);
     if (b->must_adds) best.must = &must;
     if (b->should_adds && b->should_count) best.should = &should;
     if (b->bounds_base != base) {

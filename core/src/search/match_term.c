@@ -15,6 +15,8 @@
 /* If a block has at least so many postings for each document of interest,
  * these are searched for; else the block is walked. */
 #define PROBE_RATIO 12u
+/* So many sums of a word are added faster after all of it were begun. */
+#define SUMS_DENSE 4u
 
 /* Where a window's matches go. */
 typedef struct term_sink {
@@ -64,6 +66,7 @@ static void docs_weigh(const term_matcher *t, uint32_t base,
     }
 }
 
+/* `count` is not 0. */
 static void scores_put(const term_sink *s, const uint32_t *docs,
                        const float *values, uint32_t count) {
     uint32_t base = s->base;
@@ -72,14 +75,14 @@ static void scores_put(const term_sink *s, const uint32_t *docs,
             s->scores[docs[i] - base] = values[i];
         return;
     }
-    if (count < 32) {
+    uint32_t first = (docs[0] - base) >> 6;
+    uint32_t last = (docs[count - 1] - base) >> 6;
+    if (count < SUMS_DENSE * (last - first + 1)) {
         for (uint32_t i = 0; i < count; i++)
-            grb_sum_touch(s->sum, (docs[i] - base) >> 6);
-    } else {
-        uint32_t last = (docs[count - 1] - base) >> 6;
-        for (uint32_t w = (docs[0] - base) >> 6; w <= last; w++)
-            grb_sum_touch(s->sum, w);
+            grb_sum_add(s->sum, docs[i] - base, (double)values[i]);
+        return;
     }
+    for (uint32_t w = first; w <= last; w++) grb_sum_touch(s->sum, w);
     for (uint32_t i = 0; i < count; i++)
         s->sum->values[docs[i] - base] += (double)values[i];
 }

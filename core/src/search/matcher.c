@@ -199,10 +199,9 @@ grebe_status grb_matcher_add(grb_matcher *m, uint32_t base,
         uint64_t word = f->out_bits[w];
         if (!word) continue;
         bits[w] |= word;
-        grb_sum_touch(sum, w);
         for (; word; word &= word - 1) {
             uint32_t i = w * 64 + (uint32_t)grb_ctz64(word);
-            sum->values[i] += (double)f->out_scores[i];
+            grb_sum_add(sum, i, (double)f->out_scores[i]);
         }
     }
 done:

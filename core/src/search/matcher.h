@@ -15,11 +15,11 @@ typedef struct grb_within {
     uint32_t count;
 } grb_within;
 
-/* Scores added up in double. A word of 64 sums is cleared when it is first
- * used: bit w of `touched`. */
+/* Scores added up in double. Nothing is cleared before: what has no bit in
+ * `seen` holds rubbish and counts as 0. */
 typedef struct grb_sum {
-    double *values; /* GRB_WINDOW */
-    uint64_t touched;
+    double *values;                  /* GRB_WINDOW */
+    uint64_t seen[GRB_WINDOW_WORDS]; /* sums that have begun */
 } grb_sum;
 
 typedef struct grb_matcher_ops {
@@ -241,10 +241,34 @@ static inline void grb_bits_fill(uint64_t *bits, uint32_t from, uint32_t to) {
     for (; from < to; from++) grb_bit_set(bits, from);
 }
 
+static inline void grb_sum_begin(grb_sum *sum, double *values) {
+    sum->values = values;
+    grb_bits_zero(sum->seen);
+}
+
+/* For a few sums of a word: no branch asks whether it is the first. */
+static inline void grb_sum_add(grb_sum *sum, uint32_t i, double score) {
+    uint64_t *seen = &sum->seen[i >> 6], bits;
+    double before;
+    memcpy(&bits, &sum->values[i], sizeof bits);
+    bits &= 0 - (*seen >> (i & 63) & 1);
+    memcpy(&before, &bits, sizeof before);
+    sum->values[i] = before + score;
+    *seen |= (uint64_t)1 << (i & 63);
+}
+
+/* For many: begins all sums of a word, to which may then be added plainly. */
 static inline void grb_sum_touch(grb_sum *sum, uint32_t word) {
-    if (sum->touched >> word & 1) return;
-    sum->touched |= (uint64_t)1 << word;
-    grb_zero_512(sum->values + word * 64);
+    double *values = sum->values + (size_t)word * 64, kept[64];
+    uint64_t seen = sum->seen[word], bits;
+    uint32_t n = 0;
+    if (seen == ~(uint64_t)0) return;
+    for (bits = seen; bits; bits &= bits - 1)
+        kept[n++] = values[grb_ctz64(bits)];
+    grb_zero_512(values);
+    for (bits = seen, n = 0; bits; bits &= bits - 1)
+        values[grb_ctz64(bits)] = kept[n++];
+    sum->seen[word] = ~(uint64_t)0;
 }
 
 /* Documents of the window at `base` that the leaf has. */

@@ -435,16 +435,17 @@ bool grb_block_docs(const grb_block_source *in, grb_block_decoded *out,
 bool grb_block_freqs(const grb_block_source *in, const grb_block_decoded *b,
                      uint32_t *freqs, const uint8_t **after) {
     const uint8_t *at = b->end;
+    const uint32_t count = in->count; /* `freqs` might be a part of *in */
     if (!b->freqs_at) {
-        for (uint32_t i = 0; i < in->count; i++) freqs[i] = 1;
+        for (uint32_t i = 0; i < count; i++) freqs[i] = 1;
     } else {
-        at = in->count == GRB_BLOCK
+        at = count == GRB_BLOCK
                  ? packed_get(b->freqs_at, in->end, freqs)
-                 : planes_get(b->freqs_at, in->end, in->count, freqs);
+                 : planes_get(b->freqs_at, in->end, count, freqs);
         if (!at) return false;
         /* One less than 2^31 at most, also before one is added. */
         uint32_t all = 0;
-        for (uint32_t i = 0; i < in->count; i++) {
+        for (uint32_t i = 0; i < count; i++) {
             all |= freqs[i] | (freqs[i] + 1);
             freqs[i]++;
         }
