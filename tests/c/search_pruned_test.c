@@ -1,5 +1,4 @@
-/* rooms: base store doc analysis segment invert memseg snapshot query search
- * collect api */
+/* rooms: base store doc analysis segment invert memseg snapshot query search collect api */
 /* Looking for the best places alone gives the same page as looking at every
  * match: hits, order, scores to the bit, totals. Random trees over random
  * leaves: models with blocks of every size, growing segments, files; with and
