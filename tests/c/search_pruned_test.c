@@ -38,6 +38,7 @@ typedef struct world {
     grb_filter_cache *filters;
     uint64_t live, sequence;
     uint64_t decoded; /* blocks, of the last search */
+    uint64_t windows; /* likewise */
 } world;
 
 static uint64_t state;
@@ -414,6 +415,7 @@ static void page_make(world *x, const wish *w, uint32_t off, page *out) {
     grb_collector_deinit(&collector);
     grb_search_context_end(c);
     x->decoded = c->blocks_decoded;
+    x->windows = c->windows;
 }
 
 static void page_fail(const wish *w, uint32_t off, uint64_t from,
@@ -596,6 +598,41 @@ static void lists_look_up_what_may_come_above_the_floor(void **unused) {
         }
         world_close(&x);
     }
+}
+
+/* Once the others together stay below the floor, the rare term's blocks are
+ * lists: fewer windows are looked at, and no more blocks. */
+static void one_term_leads_a_disjunction(void **unused) {
+    static const char *const texts[] = {"w8 w7",    "w7 w5",       "w8 w0",
+                                        "w8 w7 w6", "w9 w8 w3 w0", "w6 w5 w2",
+                                        "w8 w8 w7"};
+    static const uint64_t keeps[] = {1, 10, 100};
+    uint64_t windows = 0, fewer = 0;
+    world x;
+    state = 12;
+    for (uint32_t kind = 1; kind <= LAID; kind++) {
+        world_open(&x, 1);
+        leaf_make(&x, 0, kind, 100000);
+        x.live = 100000;
+        for (size_t i = 0; i < GRB_COUNT(texts) * GRB_COUNT(keeps); i++) {
+            wish w = {.keep = keeps[i % GRB_COUNT(keeps)], .total_max = 1};
+            page all, some, best;
+            w.query = text_query(&x, texts[i / GRB_COUNT(keeps)], 1.0f);
+            page_make(&x, &w, OFF_ALL, &all);
+            page_make(&x, &w, GRB_OFF_LISTS, &some);
+            windows += x.windows;
+            page_make(&x, &w, 0, &best);
+            fewer += x.windows;
+            pages_compare(&w, GRB_OFF_LISTS, &all, &some, 12);
+            pages_compare(&w, 0, &all, &best, 12);
+            ties_check(&x, &w, &all, 12);
+            grebe_query_release(w.query);
+        }
+        world_close(&x);
+    }
+    printf("disjunctions: %u of %u windows\n", (unsigned)fewer,
+           (unsigned)windows);
+    assert_true(fewer * 4 < windows * 3);
 }
 
 static void a_search_for_few_decodes_few_blocks(void **unused) {
@@ -801,6 +838,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pruned_pages_are_those_of_all_matches),
         cmocka_unit_test(a_search_for_few_decodes_few_blocks),
+        cmocka_unit_test(one_term_leads_a_disjunction),
         cmocka_unit_test(lists_look_up_what_may_come_above_the_floor),
         cmocka_unit_test(disjunctions_are_counted_by_bits),
         cmocka_unit_test(all_kernels_give_the_same_bits),

@@ -21,6 +21,9 @@ typedef struct bool_matcher {
     uint32_t *order;   /* of should: greatest bound first */
     double *rest;      /* bounds of those from there on, added */
     double *must_rest; /* the same of required clauses, in their order */
+    /* match_list_any.c */
+    struct list_run *lists; /* NULL: not made yet */
+    uint32_t lists_from;    /* not tried before this document */
 } bool_matcher;
 
 /* match_bool.c: takes out what excluded clauses match. */

@@ -13,14 +13,11 @@
  */
 #include "search/match_list.h"
 
-/* The rarest term has at most one document in so many of the leaf's. */
-#define LIST_SPARSE 12u
-#define LIST_TERMS_MAX 32u
 #define LIST_PART 32u
 
 /* ---- whether ---- */
 
-static bool terms_only(grb_matcher *const *items, uint32_t count) {
+bool grb_list_terms_only(grb_matcher *const *items, uint32_t count) {
     for (uint32_t i = 0; i < count; i++)
         if (!grb_match_term_is(items[i])) return false;
     return true;
@@ -30,11 +27,12 @@ bool grb_bool_lists_can(const grb_matcher *m) {
     const bool_matcher *b = (const bool_matcher *)m;
     uint32_t total = b->required_count + b->should_count + b->excluded_count;
     return b->required_count > 0 && b->should_min == 0 &&
-           total <= LIST_TERMS_MAX &&
-           terms_only(b->required, b->required_count) &&
-           terms_only(b->should, b->should_count) &&
-           terms_only(b->excluded, b->excluded_count) &&
-           b->required[0]->cost * LIST_SPARSE <= m->run->leaf.bounds.max_doc;
+           total <= GRB_LIST_TERMS_MAX &&
+           grb_list_terms_only(b->required, b->required_count) &&
+           grb_list_terms_only(b->should, b->should_count) &&
+           grb_list_terms_only(b->excluded, b->excluded_count) &&
+           b->required[0]->cost * GRB_LIST_SPARSE <=
+               m->run->leaf.bounds.max_doc;
 }
 
 /* ---- looking up ---- */
@@ -185,44 +183,77 @@ done:
     return status;
 }
 
-static grebe_status optional_score(list_run *l, grebe_error *err) {
-    grebe_status status = GREBE_OK;
-    memset(l->should_sum, 0, l->count * sizeof *l->should_sum);
-    memset(l->also, 0, l->count * sizeof *l->also);
-    for (uint32_t k = 0; k < l->should_count; k++) {
-        const list_clause *c = &l->should[k];
-        uint32_t n;
-        for (uint32_t i = 0; i < l->count; i++) c->freqs[l->places[i]] = 0;
-        GRB_TRY(clause_find(l, c, l->some_at, &n, err));
-        GRB_TRY(clause_score(l, c, l->should_sum, l->also, err));
-    }
+static grebe_status optional_score(list_run *l, const list_clause *c,
+                                   bool *also, grebe_error *err) {
+    grebe_status status;
+    uint32_t n;
+    for (uint32_t i = 0; i < l->count; i++) c->freqs[l->places[i]] = 0;
+    GRB_TRY(clause_find(l, c, l->some_at, &n, err));
+    status = clause_score(l, c, l->should_sum, also, err);
 done:
     return status;
 }
 
-static grebe_status list_score(list_run *l, grebe_error *err) {
+static void sums_drop(list_run *l, double cut) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < l->count; i++) {
+        double sum = l->should_sum[i];
+        l->docs[n] = l->docs[i];
+        l->places[n] = l->places[i];
+        l->should_sum[n] = sum;
+        n += sum > cut;
+    }
+    l->count = n;
+}
+
+/* A disjunction: one sum, rounded once. A clause is looked up for what it and
+ * those behind it can still lift above the floor. */
+static grebe_status any_score(list_run *l, grebe_error *err) {
+    grebe_status status;
+    double rest = l->required[0].rest;
+    memset(l->should_sum, 0, l->count * sizeof *l->should_sum);
+    GRB_TRY(clause_score(l, &l->required[0], l->should_sum, NULL, err));
+    for (uint32_t k = 0; k < l->should_count; k++) {
+        sums_drop(l, grb_list_cut(l) - rest);
+        if (l->count == 0) goto done;
+        GRB_TRY(optional_score(l, &l->should[k], NULL, err));
+        rest = l->should[k].rest;
+    }
+    for (uint32_t i = 0; i < l->count; i++) l->x[i] = (float)l->should_sum[i];
+done:
+    return status;
+}
+
+static grebe_status all_score(list_run *l, grebe_error *err) {
     grebe_status status = GREBE_OK;
-    GRB_TRY(lead_freqs(l, err));
     memset(l->must, 0, l->count * sizeof *l->must);
+    memset(l->should_sum, 0, l->count * sizeof *l->should_sum);
+    memset(l->also, 0, l->count * sizeof *l->also);
     for (uint32_t k = 0; k < l->required_count; k++)
         if (l->required[k].freqs)
             GRB_TRY(clause_score(l, &l->required[k], l->must, NULL, err));
-    if (l->should_count) GRB_TRY(optional_score(l, err));
+    for (uint32_t k = 0; k < l->should_count; k++)
+        GRB_TRY(optional_score(l, &l->should[k], l->also, err));
     for (uint32_t i = 0; i < l->count; i++) {
         float score = l->must_adds ? (float)l->must[i] : 0.0f;
-        if (l->should_count && l->also[i])
-            score = score + (float)l->should_sum[i];
+        if (l->also[i]) score = score + (float)l->should_sum[i];
         l->x[i] = score;
     }
 done:
     return status;
 }
 
+static grebe_status list_score(list_run *l, grebe_error *err) {
+    grebe_status status = lead_freqs(l, err);
+    if (status) return status;
+    return l->any ? any_score(l, err) : all_score(l, err);
+}
+
 /* ---- the run ---- */
 
-static grebe_status clauses_make(list_run *l, grb_matcher *const *items,
-                                 uint32_t count, const bool *adds,
-                                 list_clause **out, grebe_error *err) {
+grebe_status grb_list_clauses(list_run *l, grb_matcher *const *items,
+                              uint32_t count, const bool *adds,
+                              list_clause **out, grebe_error *err) {
     grb_arena *arena = l->run->c->arena;
     list_clause *clauses =
         grb_arena_zero(arena, (count + 1) * sizeof *clauses);
@@ -240,19 +271,20 @@ static grebe_status clauses_make(list_run *l, grb_matcher *const *items,
 
 static grebe_status run_make(list_run *l, const bool_matcher *b,
                              grebe_error *err) {
-    static const bool all[LIST_TERMS_MAX] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
-                                             1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
-                                             1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    static const bool all[GRB_LIST_TERMS_MAX] = {
+        1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+        1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
     grebe_status status;
     l->required_count = b->required_count;
     l->should_count = l->scored && b->should_adds ? b->should_count : 0;
     l->excluded_count = b->excluded_count;
     l->must_adds = b->must_adds;
-    GRB_TRY(clauses_make(l, b->required, b->required_count, b->adds,
-                         &l->required, err));
-    GRB_TRY(clauses_make(l, b->should, l->should_count, all, &l->should, err));
-    status = clauses_make(l, b->excluded, b->excluded_count, NULL,
-                          &l->excluded, err);
+    GRB_TRY(grb_list_clauses(l, b->required, b->required_count, b->adds,
+                             &l->required, err));
+    GRB_TRY(
+        grb_list_clauses(l, b->should, l->should_count, all, &l->should, err));
+    status = grb_list_clauses(l, b->excluded, b->excluded_count, NULL,
+                              &l->excluded, err);
 done:
     return status;
 }
@@ -285,15 +317,16 @@ static grebe_status list_pass(list_run *l, grebe_error *err) {
     if (l->dead) dead_drop(l);
     if (l->count == 0) goto done;
     if (l->scored) GRB_TRY(list_score(l, err));
+    if (l->count == 0) goto done;
     grb_match_list list = {l->docs, l->scored ? l->x : NULL, l->count};
     status = l->visitor->list(l->visitor->context, &list, err);
 done:
     return status;
 }
 
-/* The block at hand. The first one goes in parts until there is a floor, so
+/* The first one goes in parts until there is a floor, so
  * that a short page costs no look-ups for a whole block. */
-static grebe_status block_run(list_run *l, bool first, grebe_error *err) {
+grebe_status grb_list_block_run(list_run *l, bool first, grebe_error *err) {
     const grb_block *b = &l->required[0].term->postings->block;
     bool parts = first && l->scored && l->visitor->prune;
     grebe_status status = GREBE_OK;
@@ -303,7 +336,9 @@ static grebe_status block_run(list_run *l, bool first, grebe_error *err) {
         count = grb_block_spread(b, spread);
         docs = spread;
     }
-    for (uint32_t from = 0, to; from < count && !l->visitor->stop; from = to) {
+    count = grb_docs_lower(docs, 0, count, l->end);
+    uint32_t from = grb_docs_lower(docs, 0, count, l->from);
+    for (uint32_t to; from < count && !l->visitor->stop; from = to) {
         to = count;
         if (parts && !list_floored(l)) to = GRB_MIN(count, from + LIST_PART);
         l->count = to - from;
@@ -327,6 +362,9 @@ grebe_status grb_bool_lists(grb_matcher *m, bool scored, grb_visitor *visitor,
     l->visitor = visitor;
     l->run = m->run;
     l->scored = scored;
+    l->any = false;
+    l->from = 0;
+    l->end = GRB_NO_DOC;
     l->dead = view && !grb_view_clean(view, m->run->c->snapshot->epoch);
     GRB_TRY(run_make(l, (bool_matcher *)m, err));
     term_matcher *lead = l->required[0].term;
@@ -343,7 +381,7 @@ grebe_status grb_bool_lists(grb_matcher *m, bool scored, grb_visitor *visitor,
         GRB_TRY(grb_term_reach(lead, doc, err));
         if (lead->postings->block.kind == GRB_BLOCK_END) break;
         at = (uint64_t)lead->postings->block.last + 1;
-        GRB_TRY(block_run(l, doc == 0, err));
+        GRB_TRY(grb_list_block_run(l, doc == 0, err));
     }
 done:
     return status;

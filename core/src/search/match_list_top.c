@@ -15,8 +15,7 @@
 /* For what rounding may take from a floor, or add to a sum of floats. */
 #define DOWN (1.0 - 1e-6)
 
-/* Sums that are not above it are dropped. */
-static double list_cut(const list_run *l) {
+double grb_list_cut(const list_run *l) {
     return (double)l->visitor->floor * DOWN;
 }
 
@@ -27,7 +26,7 @@ grebe_status grb_list_block(list_run *l, uint32_t doc, uint32_t *last,
     grebe_status status = GREBE_OK;
     if (lead->freqs) GRB_TRY(grb_term_look(lead->term, doc, &near, err));
     *last = near.last;
-    *may = (double)near.bound + lead->rest > list_cut(l);
+    *may = (double)near.bound + lead->rest > grb_list_cut(l);
 done:
     return status;
 }
@@ -48,7 +47,8 @@ static grebe_status lead_above(list_run *l, grebe_error *err) {
     GRB_TRY(grb_term_weigh(t, l->docs, t->freqs + from, count, l->x, err));
     count = grb_search_kernels_best.above(
         l->places, l->x, count,
-        grb_term_least(t->weight, (float)((list_cut(l) - lead->rest) * DOWN)),
+        grb_term_least(t->weight,
+                       (float)((grb_list_cut(l) - lead->rest) * DOWN)),
         l->places, l->x);
     grb_search_kernels_best.score(l->x, count, t->weight);
     for (uint32_t i = 0; i < count; i++) {
@@ -64,9 +64,12 @@ done:
 static grebe_status clause_above(list_run *l, const list_clause *c,
                                  bool required, grebe_error *err) {
     grebe_status status = GREBE_OK;
-    double cut = list_cut(l) - c->rest;
+    double cut = grb_list_cut(l) - c->rest;
     grb_term_near near = {0, -1.0f};
     uint32_t n = 0;
+    for (uint32_t i = 0; c->bound > 0 && i < l->count; i++)
+        l->most[i] += (double)c->bound;
+    if (c->bound > 0) goto done;
     for (uint32_t i = 0; i < l->count; i++) {
         if (i == 0 || near.last < l->docs[i])
             GRB_TRY(grb_term_look(c->term, l->docs[i], &near, err));

@@ -161,6 +161,11 @@ bool grb_bool_lists_can(const grb_matcher *m);
 grebe_status grb_bool_lists(grb_matcher *m, bool scored, grb_visitor *visitor,
                             grebe_error *err);
 bool grb_match_bool_is(const grb_matcher *m);
+/* match_list_any.c: of a disjunction of terms, what is above the visitor's
+ * floor in the windows from *at on in which one term alone leads; *at becomes
+ * the window behind them, or stays where it is. */
+grebe_status grb_bool_any_lists(grb_matcher *m, grb_visitor *visitor,
+                                uint64_t *at, grebe_error *err);
 /* match_count.c: whether the matcher is a disjunction of terms; the number of
  * its live matches, or more than `most`. */
 bool grb_match_union_is(const grb_matcher *m);

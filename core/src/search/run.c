@@ -185,6 +185,19 @@ done:
     return status;
 }
 
+/* Passes over windows that lists answer. */
+static grebe_status lists_pass(const crew *k, const grb_leaf_run *run,
+                               grb_visitor *visitor, uint64_t *at,
+                               bool *passed, grebe_error *err) {
+    uint64_t from = *at;
+    grebe_status status = GREBE_OK;
+    if (k->count == 1 && k->main == 0 && visitor->list && !visitor->skips &&
+        !(run->c->off & GRB_OFF_LISTS) && grb_match_bool_is(k->items[0]))
+        status = grb_bool_any_lists(k->items[0], visitor, at, err);
+    *passed = *at > from;
+    return status;
+}
+
 static grebe_status leaf_windows(const crew *k, const grb_leaf_run *run,
                                  bool scored, grb_visitor *visitor,
                                  grebe_error *err) {
@@ -198,10 +211,12 @@ static grebe_status leaf_windows(const crew *k, const grb_leaf_run *run,
                             .scores = scored ? scores : NULL};
     for (uint64_t at = 0; at < max_doc && !visitor->stop;) {
         uint32_t base;
-        bool found = true, sure;
+        bool found = true, sure, passed;
         GRB_TRY(skips_pass(run, visitor, &at, err));
         GRB_TRY(floor_pass(k, visitor, &at, &sure, err));
         if (at >= max_doc) break;
+        GRB_TRY(lists_pass(k, run, visitor, &at, &passed, err));
+        if (passed) continue;
         base = (uint32_t)at;
         if (!sure) GRB_TRY(crew_next(k, run, &base, &found, err));
         if (!found) break;
