@@ -245,7 +245,7 @@ static void a_crafted_file_never_crashes_a_reader(void **state) {
     grb_segment_release(file_of(m, "seg-7"));
     uint8_t *good = file_bytes("seg-7", &size), *bytes = malloc(size);
     FILE *sink = freopen("/dev/null", "w", stderr);
-    for (int round = 0; round < 400; round++) {
+    for (int round = 0; round < 120; round++) {
         memcpy(bytes, good, size);
         uint32_t changes = 1 + compare_random(&r) % 4;
         while (changes--)
@@ -272,15 +272,14 @@ static void a_crafted_file_never_crashes_a_reader(void **state) {
 static void kernel_compare(const grb_kernels *k, const uint32_t *in,
                            uint32_t width, uint32_t base) {
     uint8_t packed[32 * 32];
+    uint32_t docs[256];
     _Alignas(64) uint32_t out[256];
     grb_pack(in, width, packed);
     k->unpack(packed, width, out);
     assert_memory_equal(in, out, sizeof out);
     k->sum(out, base);
-    for (uint32_t i = 0; i < 256; i++) {
-        base += in[i] + 1;
-        assert_int_equal(out[i], base);
-    }
+    for (uint32_t i = 0; i < 256; i++) docs[i] = base += in[i] + 1;
+    assert_memory_equal(out, docs, sizeof out);
 }
 
 static void kernels_give_the_same_numbers(void **state) {
