@@ -75,6 +75,25 @@ static void eight_of_a_tier_are_joined_and_seven_are_not(void **state) {
     assert_int_equal(joined, 8);
 }
 
+/* Eight that fit into one segment are joined; with one document more none of
+ * the rows has eight, and a freeze does not try in vain each time. */
+static void what_does_not_fit_into_a_segment_is_not_chosen(void **state) {
+    grb_merge_candidate c[40];
+    uint32_t first, joined, each = GRB_SEGMENT_DOCS_MAX / 8;
+    uint32_t rest = GRB_SEGMENT_DOCS_MAX - 7 * each;
+    for (uint32_t i = 0; i < 40; i++)
+        c[i] = (grb_merge_candidate){(uint64_t)each * 64, each, 0};
+    c[7].max_doc = rest;
+    assert_true(grb_merge_choose(c, 8, &first, &joined));
+    assert_int_equal(first, 0);
+    assert_int_equal(joined, 8);
+    c[7].max_doc = rest + 1;
+    assert_false(grb_merge_choose(c, 8, &first, &joined));
+    /* So many that rows of several tiers count: they do not fit either. */
+    for (uint32_t i = 0; i < 40; i++) c[i].max_doc = rest + 1;
+    assert_false(grb_merge_choose(c, 40, &first, &joined));
+}
+
 static void smaller_neighbours_go_along(void **state) {
     grb_merge_candidate c[12];
     uint32_t first, joined;
@@ -112,6 +131,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_byte_is_written_once_a_tier),
         cmocka_unit_test(eight_of_a_tier_are_joined_and_seven_are_not),
+        cmocka_unit_test(what_does_not_fit_into_a_segment_is_not_chosen),
         cmocka_unit_test(smaller_neighbours_go_along),
         cmocka_unit_test(scattered_segments_are_joined_at_last),
         cmocka_unit_test(half_dead_segments_are_rewritten_alone)};

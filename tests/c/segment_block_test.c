@@ -24,7 +24,15 @@ typedef struct sample {
     uint32_t docs[GRB_BLOCK], freqs[GRB_BLOCK], count, base;
 } sample;
 
-/* Gaps below `widest`, one in `rare` of them up to 64 times wider. */
+/* Moves the block to the last documents that a segment can have. */
+static void sample_move(sample *s) {
+    uint32_t by = GRB_SEGMENT_DOCS_MAX - 1 - s->docs[s->count - 1];
+    s->base += by;
+    for (uint32_t i = 0; i < s->count; i++) s->docs[i] += by;
+}
+
+/* Gaps below `widest`, one in `rare` of them up to 64 times wider; one block
+ * in four ends with the last document of the largest segment. */
 static void sample_make(sample *s, uint32_t count, uint32_t widest,
                         uint32_t rare, uint32_t tf_max) {
     uint32_t doc = s->base = dice(2) ? UINT32_MAX : dice(1000);
@@ -35,6 +43,7 @@ static void sample_make(sample *s, uint32_t count, uint32_t widest,
         s->docs[i] = doc += gap + 1;
         s->freqs[i] = dice(3) ? 1 : 1 + dice(tf_max);
     }
+    if (s->base != UINT32_MAX && dice(2)) sample_move(s);
 }
 
 /* Bytes in memory of just their size, so that a sanitizer sees every read
@@ -52,7 +61,7 @@ static bool block_get(const sample *s, const uint8_t *bytes, size_t size,
                            .count = s->count,
                            .base = s->base,
                            .last = s->docs[s->count - 1],
-                           .max_doc = UINT32_MAX - 1};
+                           .max_doc = GRB_SEGMENT_DOCS_MAX};
     bool ok = grb_block_docs(&in, &d, room, words) &&
               grb_block_freqs(&in, &d, freqs, &after);
     *whole = ok && after == in.end;

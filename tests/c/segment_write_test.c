@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "segment_compare.h"
+#include "segment/format.h"
 #include "segment/kernel.h"
 
 static grb_directory *directory;
@@ -211,6 +212,45 @@ static bool damage_is_harmless(model_segment *m, grebe_verify verify,
     return same || !compared;
 }
 
+/* The check of a header that was changed. */
+static void header_sum(uint8_t *bytes, size_t head) {
+    memset(bytes + 96, 0, 8);
+    uint64_t sum = grb_hash(bytes, head, 0);
+    memcpy(bytes + 96, &sum, 8);
+}
+
+static void a_segment_has_at_most_its_limit_of_documents(void **state) {
+    model_segment *m = compare_model(256);
+    grb_source sources[2] = {{&m->segment, {0}, NULL}, {&m->segment, {0}, NULL}};
+    grb_segfile_written written;
+    grebe_error err;
+    size_t size;
+    for (uint32_t n = 0; n < 24; n++) compare_add(m, 5, n, n * 2);
+    model_bounds(m, &sources[0].bounds);
+    model_bounds(m, &sources[1].bounds);
+    sources[0].bounds.max_doc = GRB_SEGMENT_DOCS_MAX - 23;
+    options.schema = schema;
+    options.map = NULL;
+    assert_int_equal(grb_segfile_write(directory, "seg-7", sources, 2, &options,
+                                       &written, &err),
+                     GREBE_LIMIT);
+    assert_non_null(strstr(err.message, "2147483648 documents"));
+    /* A file that says it has one more. */
+    grb_segment *s = file_of(m, "seg-7");
+    grb_segment_release(s);
+    uint8_t *bytes = file_bytes("seg-7", &size);
+    grb_store32(bytes + GRB_HEADER_MAX_DOC, GRB_SEGMENT_DOCS_MAX + 1);
+    header_sum(bytes, 128 + 32 * (size_t)bytes[92]);
+    name_remove("seg-7");
+    file_put("seg-7", bytes, size);
+    assert_int_equal(grb_segfile_open(directory, "seg-7", options.uuid, 7,
+                                      GREBE_VERIFY_TOUCH, &s, &err),
+                     GREBE_CORRUPT);
+    free(bytes);
+    name_remove("seg-7");
+    grb_segment_release(&m->segment);
+}
+
 static void every_flipped_byte_is_found_or_changes_nothing(void **state) {
     model_segment *m = compare_model(256);
     size_t size;
@@ -253,9 +293,7 @@ static void a_crafted_file_never_crashes_a_reader(void **state) {
                 (uint8_t)compare_random(&r);
         size_t head = 128 + 32 * (size_t)bytes[92];
         if (head > 1000) continue;
-        memset(bytes + 96, 0, 8);
-        uint64_t sum = grb_hash(bytes, head, 0);
-        memcpy(bytes + 96, &sum, 8);
+        header_sum(bytes, head);
         name_remove("seg-7");
         file_put("seg-7", bytes, size);
         damage_is_harmless(m, GREBE_VERIFY_NEVER, false);
@@ -413,6 +451,7 @@ int main(void) {
         cmocka_unit_test(the_same_documents_give_the_same_bytes),
         cmocka_unit_test(ten_hits_of_a_block_decompress_it_once),
         cmocka_unit_test(each_refused_allocation_is_an_error_and_no_leak),
+        cmocka_unit_test(a_segment_has_at_most_its_limit_of_documents),
         cmocka_unit_test(every_flipped_byte_is_found_or_changes_nothing),
         cmocka_unit_test(a_crafted_file_never_crashes_a_reader),
     };

@@ -17,6 +17,9 @@
 #define GRB_MAX(a, b) ((a) > (b) ? (a) : (b))
 
 #define GRB_NO_DOC UINT32_MAX
+/* Documents of a segment, dead ones too: a window begins below it and ends
+ * without leaving 32 bits. */
+#define GRB_SEGMENT_DOCS_MAX ((uint32_t)INT32_MAX)
 #define GRB_WINDOW 4096u     /* documents of an evaluation window */
 #define GRB_WINDOW_WORDS 64u /* 64-bit words of its bitmap */
 #define GRB_BLOCK 256u       /* postings of a full block */

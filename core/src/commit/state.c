@@ -131,7 +131,7 @@ static bool segment_decode(const grb_buf *bytes, const grb_root *root,
     out->max_doc = grb_get32(at + 8);
     out->dead = NULL;
     if (out->file_number == 0 || out->file_number >= root->next_file ||
-        out->max_doc == GRB_NO_DOC)
+        out->max_doc > GRB_SEGMENT_DOCS_MAX)
         return false;
     if (!has_dead) return place == 0;
     uint64_t size = word_count(out->max_doc) * 8;

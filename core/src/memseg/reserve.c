@@ -13,7 +13,6 @@
 
 #define BATCH 128u
 #define TERMS_MAX (UINT32_MAX / 2)
-#define DOCS_MAX ((uint32_t)INT32_MAX)
 
 static grebe_status no_memory(grebe_error *err) {
     return grb_error(err, GREBE_MEMORY, "no memory for the growing segment");
@@ -269,7 +268,7 @@ static grebe_status positions_reserve(grb_memseg *s, uint32_t size,
 
 grebe_status grb_memseg_reserve(grb_memseg *s, const grb_inverted *inv,
                                 grebe_error *err) {
-    if (s->max_doc >= DOCS_MAX)
+    if (s->max_doc >= GRB_SEGMENT_DOCS_MAX)
         return grb_error(err, GREBE_LIMIT,
                          "the growing segment holds %u documents", s->max_doc);
     if (inv->term_count > TERMS_MAX - s->term_count)

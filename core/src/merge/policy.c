@@ -10,7 +10,8 @@
  * Segments more than half dead are rewritten first: they cost most and shrink
  * most.
  *
- * Invariant: list order is insertion order, which joining neighbours keeps.
+ * Invariant: list order is insertion order, which joining neighbours keeps;
+ * what is chosen fits into one segment.
  */
 #include "merge/policy.h"
 
@@ -27,8 +28,14 @@ static uint32_t row_longest(const grb_merge_candidate *segments,
                             uint32_t count, uint32_t least, uint32_t tier,
                             uint32_t *first, uint32_t *joined) {
     uint32_t best = 0, row = 0, counted = 0;
+    uint64_t docs = 0;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t own = segment_tier(&segments[i]);
+        docs += segments[i].max_doc;
+        if (own > tier || docs > GRB_SEGMENT_DOCS_MAX) {
+            row = counted = 0;
+            docs = segments[i].max_doc;
+        }
         row = own <= tier ? row + 1 : 0;
         counted = row == 0 ? 0 : counted + (own >= least);
         /* The row goes on with what follows but counts no more. */

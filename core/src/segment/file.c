@@ -136,7 +136,7 @@ static grebe_status header_check(grb_segfile *f, const uint8_t *h,
     f->flags = grb_load32(h + GRB_HEADER_FLAGS);
     f->key_size = grb_load32(h + GRB_HEADER_KEY_SIZE);
     f->key_buckets = grb_load32(h + GRB_HEADER_KEY_BUCKETS);
-    if (f->max_doc == GRB_NO_DOC)
+    if (f->max_doc > GRB_SEGMENT_DOCS_MAX)
         return corrupt_at(f, GRB_HEADER_MAX_DOC, err, "too many documents");
     return GREBE_OK;
 }

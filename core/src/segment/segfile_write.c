@@ -32,10 +32,10 @@ static grebe_status maps_make(grb_segwriter *w, uint32_t **wanted) {
     if (!map || !offset) return grb_error_memory(w->err, size);
     for (size_t s = 0; s < w->count; s++)
         total += w->sources[s].bounds.max_doc;
-    if (total >= GRB_NO_DOC)
+    if (total > GRB_SEGMENT_DOCS_MAX)
         return grb_error(w->err, GREBE_LIMIT,
                          "%llu documents in one segment, the limit is %u",
-                         (unsigned long long)total, GRB_NO_DOC - 1);
+                         (unsigned long long)total, GRB_SEGMENT_DOCS_MAX);
     for (size_t s = 0; s < w->count; s++) {
         const grb_source *source = &w->sources[s];
         uint32_t max_doc = source->bounds.max_doc;
