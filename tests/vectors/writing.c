@@ -85,12 +85,12 @@ static grebe_status add_run(world *w, json_t *step, json_t *argument,
 /* {"add_many": [...], "failures": [[place, key or null, word], ...]} */
 static grebe_status add_many_run(world *w, json_t *step, json_t *argument,
                                  grebe_error *err) {
-    json_t *document, *failures = json_array();
-    json_t *wanted = json_object_get(step, "failures");
+    json_t *document, *failures, *wanted = json_object_get(step, "failures");
     adding to;
     size_t i;
     grebe_status status = adding_begin(w, step, &to, err);
     if (status) return status;
+    failures = json_array();
     json_array_foreach(argument, i, document) {
         if (document_add(&to, document, err))
             json_array_append_new(failures, failure_of(i, err));
