@@ -258,7 +258,7 @@ grebe_status grb_join_end(grb_join *j, bool *taken, grebe_error *err) {
     grebe_status status;
     grb_writer *w = j->writer;
     grb_bitmap *dead = NULL;
-    bool valid;
+    bool valid = false;
     uint32_t first = sources_find(j);
     *taken = false;
     if (first == w->list->count) return GREBE_OK;
