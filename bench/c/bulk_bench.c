@@ -156,16 +156,6 @@ static void sections_put(const char *folder, size_t docs) {
                    (double)sizes[k] / (double)docs);
 }
 
-static void folder_empty(const char *folder) {
-    DIR *dir = opendir(folder);
-    for (struct dirent *e; dir && (e = readdir(dir));) {
-        char path[4400];
-        snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
-        if (e->d_name[0] != '.') unlink(path);
-    }
-    if (dir) closedir(dir);
-}
-
 /* ---- the whole ---- */
 
 /* Adds all documents, through a loader if there are threads; the most memory

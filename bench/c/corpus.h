@@ -315,6 +315,17 @@ BENCH_UNUSED static double folder_mb(const char *folder) {
     return bytes / 1e6;
 }
 
+/* Removes the files in a folder, if there is one. */
+BENCH_UNUSED static void folder_empty(const char *folder) {
+    DIR *dir = opendir(folder);
+    for (struct dirent *e; dir && (e = readdir(dir));) {
+        char path[4400];
+        snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
+        if (e->d_name[0] != '.') unlink(path);
+    }
+    if (dir) closedir(dir);
+}
+
 /* A line of /proc/self/status: RssAnon is what no file backs. */
 BENCH_UNUSED static long memory_kib(const char *kind) {
     char line[200], form[40];

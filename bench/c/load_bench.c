@@ -57,17 +57,6 @@ static void chunk_add(load *l) {
         pthread_join(l->adders[i].thread, NULL);
 }
 
-static void folder_remove(const char *folder) {
-    DIR *dir = opendir(folder);
-    for (struct dirent *e; dir && (e = readdir(dir));) {
-        char path[4400];
-        snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
-        if (e->d_name[0] != '.') unlink(path);
-    }
-    if (dir) closedir(dir);
-    rmdir(folder);
-}
-
 typedef struct outcome {
     uint64_t load, merge;
     double mb, merged, written, peak;
@@ -126,7 +115,8 @@ static void load_once(load *l, outcome *o) {
     if (live != done) fail("load", "documents are missing");
     l->docs = done;
     index_end(l);
-    folder_remove(path);
+    folder_empty(path);
+    rmdir(path);
 }
 
 static void block(load *l, size_t n) {

@@ -228,10 +228,11 @@ grebe_status grb_facet_new(grb_search_context *c, const grebe_allocator *a,
                            const grebe_facet_request *request, grb_facet **out,
                            grebe_error *err);
 void grb_facet_free(grb_facet *f);
-grebe_status grb_facet_leaf(grb_facet *f, const grb_leaf *leaf,
-                            grebe_error *err);
-grebe_status grb_facet_window(grb_facet *f, const grb_match_window *w,
-                              grebe_error *err);
+/* The next leaf, and its matches, for several facets. */
+grebe_status grb_facets_leaf(grb_facet *const *facets, size_t count,
+                             const grb_leaf *leaf, grebe_error *err);
+grebe_status grb_facets_window(grb_facet *const *facets, size_t count,
+                               const grb_match_window *w, grebe_error *err);
 grebe_status grb_facet_finish(grb_facet *f, grb_arena *arena,
                               grb_facet_result *out, grebe_error *err);
 

@@ -23,8 +23,7 @@ static grebe_status collector_leaf(void *context, uint32_t leaf_ord,
         GRB_TRY(grb_ranked_leaf(c->ranked, leaf_ord, leaf, err));
     }
     if (!c->best_alone)
-        for (size_t i = 0; i < c->request.facet_count; i++)
-            GRB_TRY(grb_facet_leaf(c->facets[i], leaf, err));
+        GRB_TRY(grb_facets_leaf(c->facets, c->request.facet_count, leaf, err));
 done:
     return status;
 }
@@ -72,8 +71,7 @@ static grebe_status collector_window(void *context, const grb_match_window *w,
         GRB_TRY(grb_ranked_window(c->ranked, w, err));
     }
     if (!c->best_alone)
-        for (size_t i = 0; i < c->request.facet_count; i++)
-            GRB_TRY(grb_facet_window(c->facets[i], w, err));
+        GRB_TRY(grb_facets_window(c->facets, c->request.facet_count, w, err));
     if (collector_settled(c)) c->visitor.stop = true;
 done:
     return status;

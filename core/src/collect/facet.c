@@ -142,8 +142,8 @@ static grebe_status counts_ready(grb_facet *f, grebe_error *err) {
     return GREBE_OK;
 }
 
-grebe_status grb_facet_leaf(grb_facet *f, const grb_leaf *leaf,
-                            grebe_error *err) {
+static grebe_status facet_leaf(grb_facet *f, const grb_leaf *leaf,
+                               grebe_error *err) {
     grebe_status status;
     GRB_TRY(leaf->segment->ops->column_open(leaf->segment, &leaf->bounds,
                                             f->field->id, f->context->arena,
@@ -255,8 +255,8 @@ static uint64_t window_having(const grb_match_window *w,
     return having;
 }
 
-grebe_status grb_facet_window(grb_facet *f, const grb_match_window *w,
-                              grebe_error *err) {
+static grebe_status facet_window(grb_facet *f, const grb_match_window *w,
+                                 grebe_error *err) {
     grb_column_window c = {.any = false};
     if (f->present) {
         grebe_status status =
@@ -276,6 +276,24 @@ grebe_status grb_facet_window(grb_facet *f, const grb_match_window *w,
     else
         ords_single(f, w, &c);
     return GREBE_OK;
+}
+
+grebe_status grb_facets_leaf(grb_facet *const *facets, size_t count,
+                             const grb_leaf *leaf, grebe_error *err) {
+    grebe_status status = GREBE_OK;
+    for (size_t i = 0; i < count; i++)
+        GRB_TRY(facet_leaf(facets[i], leaf, err));
+done:
+    return status;
+}
+
+grebe_status grb_facets_window(grb_facet *const *facets, size_t count,
+                               const grb_match_window *w, grebe_error *err) {
+    grebe_status status = GREBE_OK;
+    for (size_t i = 0; i < count; i++)
+        GRB_TRY(facet_window(facets[i], w, err));
+done:
+    return status;
 }
 
 /* Offers the values of the only leaf that has any. Where ordinals are not in

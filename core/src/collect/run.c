@@ -92,49 +92,39 @@ static void plan_choice(const grb_collector *c, const choice *made) {
 }
 
 /* Whether the total of a sorted page is known without its windows. */
-static bool run_apart(const grb_collector *c, const grb_weight *main,
-                      size_t filter_count) {
-    return c->visitor.skips && main && filter_count == 0 &&
+static bool run_apart(const grb_collector *c, const sought *s) {
+    return c->visitor.skips && s->main && s->filter_count == 0 &&
            !(c->context->off & GRB_OFF_COLUMNS) &&
-           grb_weight_counted(c->context, main);
+           grb_weight_counted(c->context, s->main);
 }
 
 static grebe_status facets_leaf(void *context, uint32_t leaf_ord,
                                 const grb_leaf *leaf, grebe_error *err) {
     grb_collector *c = context;
-    grebe_status status = GREBE_OK;
-    for (size_t i = 0; i < c->request.facet_count; i++)
-        GRB_TRY(grb_facet_leaf(c->facets[i], leaf, err));
-done:
-    return status;
+    return grb_facets_leaf(c->facets, c->request.facet_count, leaf, err);
 }
 
 static grebe_status facets_window(void *context, const grb_match_window *w,
                                   grebe_error *err) {
     grb_collector *c = context;
-    grebe_status status = GREBE_OK;
     c->total += w->count;
-    for (size_t i = 0; i < c->request.facet_count; i++)
-        GRB_TRY(grb_facet_window(c->facets[i], w, err));
-done:
-    return status;
+    return grb_facets_window(c->facets, c->request.facet_count, w, err);
 }
 
 /* The best places, and then facets and the total without scores. */
-static grebe_status run_faceted(grb_collector *c, const grb_weight *main,
-                                const grb_weight *const *filters,
-                                size_t filter_count, grebe_error *err) {
+static grebe_status run_faceted(grb_collector *c, const sought *s,
+                                grebe_error *err) {
     grebe_status status;
     grb_visitor facets = {
         .context = c, .leaf = facets_leaf, .window = facets_window};
     c->best_alone = true;
-    GRB_TRY(grb_search_run(c->context, main, filters, filter_count, true,
-                           &c->visitor, err));
+    GRB_TRY(grb_search_run(c->context, s->main, s->filters, s->filter_count,
+                           true, &c->visitor, err));
     c->total = 0;
     c->counted = true;
     grb_plan_pass(c->context, "facets", "apart from the places");
-    GRB_TRY(grb_search_run(c->context, main, filters, filter_count, false,
-                           &facets, err));
+    GRB_TRY(grb_search_run(c->context, s->main, s->filters, s->filter_count,
+                           false, &facets, err));
 done:
     return status;
 }
@@ -148,20 +138,20 @@ grebe_status grb_collector_run(grb_collector *c, const grb_weight *main,
     grebe_status status;
     /* The number of all documents is known without looking. */
     if (r->total_known && r->keep == 0 && r->facet_count == 0) return GREBE_OK;
-    grb_plan_pass(c->context, "total", "nothing else is wanted");
-    if (r->keep == 0 && r->facet_count == 0)
+    if (r->keep == 0 && r->facet_count == 0) {
+        grb_plan_pass(c->context, "total", "nothing else is wanted");
         return grb_search_count(
             c->context, main, filters, filter_count,
             r->total_max == GREBE_TOTAL_EXACT ? UINT64_MAX : r->total_max,
             &c->total, err);
-    c->apart = run_apart(c, main, filter_count);
+    }
+    c->apart = run_apart(c, &s);
     choice made = run_choose(c, &s);
     c->visitor.prune = made.prunes;
     plan_choice(c, &made);
     c->in_order |= c->by_score && main && grb_weight_constant(main) &&
                    !(c->context->off & GRB_OFF_PRUNING);
-    if (c->visitor.prune && r->facet_count > 0)
-        return run_faceted(c, main, filters, filter_count, err);
+    if (c->visitor.prune && r->facet_count > 0) return run_faceted(c, &s, err);
     if (r->facet_count > 0) c->visitor.list = NULL;
     if (!c->apart && !c->visitor.prune)
         return grb_search_run(c->context, main, filters, filter_count, scored,

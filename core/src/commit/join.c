@@ -85,7 +85,7 @@ static grebe_status source_take(grb_join *j, uint32_t i, const grb_leaf *leaf,
     grb_totals_acquire(leaf->bounds.totals);
     source->segment = leaf->segment;
     source->bounds = leaf->bounds;
-    if (kept > INT32_MAX - j->docs_kept)
+    if (kept > GRB_SEGMENT_DOCS_MAX - j->docs_kept)
         return grb_error(err, GREBE_LIMIT,
                          "a segment of more than 2,147,483,647 documents");
     j->docs_kept += kept;
